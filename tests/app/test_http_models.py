@@ -65,10 +65,23 @@ def test_the_card_gives_the_catalogue_in_units(client: TestClient, put: Put) -> 
         "group": "blood",
         "categories": [],
         "used": True,
+        "billing": "per_answer",
     }
     assert model["groups"] == [
-        {"name": "blood", "label": None, "fee": 2.1, "price": None},
-        {"name": "echo", "label": None, "fee": None, "price": 9.0},
+        {
+            "name": "blood",
+            "label": None,
+            "fee": 2.1,
+            "price": None,
+            "billing": "per_answer",
+        },
+        {
+            "name": "echo",
+            "label": None,
+            "fee": None,
+            "price": 9.0,
+            "billing": "per_answer",
+        },
     ]
     assert (model["positive"], model["policy"]) == ("1", "ordered")
 

@@ -21,8 +21,20 @@ LAB: Json = {
 WHOLE_LIST = {
     "costs": {**LAB["costs"], "echo1": 0, "echo2": 0},
     "groups": [
-        {"name": "blood", "label": None, "fee": 0.5, "price": None},
-        {"name": "echo", "label": None, "fee": None, "price": 9},
+        {
+            "name": "blood",
+            "label": None,
+            "fee": 0.5,
+            "price": None,
+            "billing": "per_answer",
+        },
+        {
+            "name": "echo",
+            "label": None,
+            "fee": None,
+            "price": 9,
+            "billing": "per_answer",
+        },
     ],
 }
 

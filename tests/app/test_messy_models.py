@@ -8,8 +8,8 @@ from askless.app.documents import files
 from askless.core.catalogue.catalogue import OTHER
 from askless.core.errors import AnswerError
 from askless.core.session import machine
-from askless.core.session.answers import parse_answer
 from askless.core.session.state import Answer
+from askless.core.table.answer_values import parse_answer
 
 SPEC = {
     "target": "y",

@@ -3,12 +3,14 @@
 import json
 from decimal import Decimal
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_spec
 from askless.app.service.jobs import trainings
+from askless.core.errors import RefusedError
 
 AMOUNTS = st.decimals(0, Decimal("999999999.999999"), places=6)
 
@@ -31,6 +33,42 @@ def test_stored_spec_asks_for_what_was_ordered(cost, fee, budget, label):
     stored = json.loads(json.dumps(trainings.plain_spec(raw)))
 
     assert read_spec(stored) == read_spec(raw)
+
+
+BILLED = {
+    "target": "y",
+    "features": [
+        {"name": "a", "billing": "per_call"},
+        {"name": "b", "group": "echo"},
+        {"name": "c", "group": "draw"},
+        {"name": "d", "group": "draw", "billing": "per_answer"},
+    ],
+    "groups": [
+        {"name": "echo", "price": 9, "billing": "per_call"},
+        {"name": "draw", "fee": 1, "billing": "per_call"},
+    ],
+}
+
+
+def test_members_are_billed_as_their_group_unless_they_say_otherwise() -> None:
+    table = read_spec(BILLED).table
+
+    assert table.features is not None
+    assert [feature.billing for feature in table.features] == [
+        *("per_call", "per_call", "per_call", "per_answer")
+    ]
+    assert [group.billing for group in table.groups] == ["per_call", "per_call"]
+
+
+def test_a_member_of_a_bundle_has_no_billing_of_its_own() -> None:
+    member = {"name": "b", "group": "echo", "billing": "per_answer"}
+
+    with pytest.raises(RefusedError) as refused:
+        read_spec(BILLED | {"features": [*BILLED["features"][2:], member]})
+
+    assert [str(refusal) for refusal in refused.value.refusals] == [
+        "features[2].billing: a member of a bundle has the billing of the bundle"
+    ]
 
 
 def test_spec_is_stored_in_plain_numbers() -> None:

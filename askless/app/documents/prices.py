@@ -1,6 +1,7 @@
 """Price lists in requests and in the database."""
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -8,7 +9,9 @@ from pydantic import Field
 from askless.app.documents.fields import Amount, Key
 from askless.app.documents.shape import Shape, read_shape
 from askless.app.documents.stored import StoredShape
-from askless.core.catalogue.catalogue import Catalogue, Group
+from askless.app.documents.words import Billing
+from askless.core.catalogue.catalogue import Billing as CoreBilling
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.catalogue.costs import check_fee
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import RefusedError
@@ -23,6 +26,11 @@ class GroupPrice(Shape):
     name: Key = Field(examples=["blood"])
     fee: Amount | None = Field(default=None, examples=[2.5])
     price: Amount | None = Field(default=None, examples=[None])
+    billing: Billing | None = Field(
+        default=None,
+        examples=[None],
+        description="By default what the model has; with a fee, of all its members.",
+    )
 
 
 class PriceListWish(Shape):
@@ -39,6 +47,12 @@ class PriceListWish(Shape):
         examples=[[{"name": "blood", "fee": 2.5}]],
         description="Those that are left out keep what the model has.",
     )
+    billing: dict[Key, Billing] = Field(
+        default_factory=dict,
+        max_length=MAX_ITEMS,
+        examples=[{"age": "per_answer"}],
+        description="By feature; those that are left out keep what the model has.",
+    )
 
     def build(self, where: str) -> PriceList:
         """Return core's price list; `where` begins the fields of refusals."""
@@ -54,7 +68,12 @@ class PriceListWish(Shape):
         groups = (
             Group(group.name, group.fee or 0, group.price) for group in self.groups
         )
-        return PriceList(self.costs, tuple(groups))
+        billings = {
+            group.name: group.billing
+            for group in self.groups
+            if group.billing is not None
+        }
+        return PriceList(self.costs, tuple(groups), self.billing, billings)
 
 
 class StoredPrices(StoredShape):
@@ -63,6 +82,13 @@ class StoredPrices(StoredShape):
     costs: dict[str, Micros] = Field(alias="costs_micros")
     #: fees of groups, prices of bundles
     dues: dict[str, Micros] = Field(alias="dues_micros")
+    #: features and groups that are billed by call
+    features_per_call: list[str] = Field(
+        default_factory=list, exclude_if=lambda value: not value
+    )
+    groups_per_call: list[str] = Field(
+        default_factory=list, exclude_if=lambda value: not value
+    )
 
 
 def write_prices(catalogue: Catalogue) -> str:
@@ -77,8 +103,23 @@ def write_prices(catalogue: Catalogue) -> str:
                 catalogue.groups, catalogue.fees.tolist(), strict=True
             )
         },
+        features_per_call=list_per_call(catalogue.features),
+        groups_per_call=list_per_call(catalogue.groups),
     )
     return json.dumps(document.model_dump(), ensure_ascii=False, separators=(",", ":"))
+
+
+def list_per_call(offers: Iterable[Feature | Group]) -> list[str]:
+    return [offer.name for offer in offers if offer.billing == "per_call"]
+
+
+def build_billings(
+    offers: Iterable[Feature | Group], per_call: Sequence[str]
+) -> dict[str, CoreBilling]:
+    return {
+        offer.name: "per_call" if offer.name in per_call else "per_answer"
+        for offer in offers
+    }
 
 
 def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
@@ -90,4 +131,11 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
         else Group(group.name, fee=document.dues[group.name])
         for group in catalogue.groups
     )
-    return PriceList(document.costs, tuple(groups))
+    pairs = zip(catalogue.features, catalogue.is_bundled.tolist(), strict=True)
+    singles = (feature for feature, is_bundled in pairs if not is_bundled)
+    return PriceList(
+        document.costs,
+        tuple(groups),
+        build_billings(singles, document.features_per_call),
+        build_billings(catalogue.groups, document.groups_per_call),
+    )

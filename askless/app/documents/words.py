@@ -63,6 +63,10 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "boolean": "true or false",
         "category": "one of some words",
     },
+    catalogue.Billing: {
+        "per_call": "each answer costs the price, an empty one too",
+        "per_answer": "only an answer with a value costs something",
+    },
     records.DoubtKind: {
         "unseen_category": "training saw no such category",
         "outside_range": "training saw no number so small or so large",
@@ -160,6 +164,9 @@ DoubtKind = TypeAliasType(
 FeatureType = TypeAliasType(
     "FeatureType",
     Annotated[catalogue.FeatureType, explain_values(catalogue.FeatureType)],
+)
+Billing = TypeAliasType(
+    "Billing", Annotated[catalogue.Billing, explain_values(catalogue.Billing)]
 )
 Promotion = TypeAliasType(
     "Promotion", Annotated[records.Promotion, explain_values(records.Promotion)]

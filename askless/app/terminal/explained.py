@@ -57,7 +57,7 @@ TYPICAL = (
 )
 
 
-class Purchase(NamedTuple):
+class PlannedQuestion(NamedTuple):
     """A question, the total spent after it, and the error before and after it."""
 
     question: Question
@@ -68,13 +68,13 @@ class Purchase(NamedTuple):
     error_after: float | None
 
 
-def list_purchases(model: Model, budget: int | None) -> list[Purchase]:
+def list_purchases(model: Model, budget: int | None) -> list[PlannedQuestion]:
     """Return what a session buys whose answers are all middle values."""
-    purchases, spent = list[Purchase](), 0
+    purchases, spent = list[PlannedQuestion](), 0
     for question in outline(model.ensemble, budget):
         before, spent = error_at_spend(model.curve, spent), spent + question.price
         after = error_at_spend(model.curve, spent)
-        purchases.append(Purchase(question, spent, before, after))
+        purchases.append(PlannedQuestion(question, spent, before, after))
     if purchases:
         # The rest of the budget buys nothing here, but it did in other cases.
         end = compute_limit(model.ensemble, budget, None, "worthwhile")
@@ -89,7 +89,7 @@ def error_at_spend(curve: Curve | None, spent: int | None) -> float | None:
 
 
 def build_purchase_table(
-    model: Model, budget: int | None, purchases: Sequence[Purchase]
+    model: Model, budget: int | None, purchases: Sequence[PlannedQuestion]
 ) -> Table:
     """Return a table of what a budget buys, in order, and the error it saves."""
     head, outlined = build_outline_cells(model, budget)
@@ -243,7 +243,7 @@ def describe_interval(low: float, high: float) -> str:
 
 
 def to_json(
-    model: Model, purchases: Sequence[Purchase], effects: Effects
+    model: Model, purchases: Sequence[PlannedQuestion], effects: Effects
 ) -> dict[str, Any]:
     """Return the same for programs; the last value of each feature is null: none."""
     catalogue, classes = model.ensemble.catalogue, model.ensemble.classes

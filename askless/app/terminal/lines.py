@@ -10,8 +10,8 @@ from askless.app.words.wording import is_known, make_doubt
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.answers import parse_answer
 from askless.core.session.state import Answer, Outcome
+from askless.core.table.answer_values import parse_answer
 from askless.core.table.cells import parse_number
 
 OUTCOMES: dict[str, Outcome] = {

@@ -59,7 +59,7 @@ def print_member(
     unit = f" ({feature.unit})" if feature.unit else ""
     head = "also bought:" if feature_idx in state.pending else "again:"
     number_words = "" if number is None else f"{number}. "
-    charged = [charge.feature_idx for charge in state.charges]
+    charged = [c.feature_idx for c in state.charges if c.kind == "charge"]
     price = money(Position.of(ensemble, state).prices[feature_idx])
     amount = "paid" if feature_idx in (*charged, *state.known) else price
     console.print(

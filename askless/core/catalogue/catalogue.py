@@ -14,6 +14,9 @@ from askless.core.kernels import Prices
 
 FeatureType = Literal["number", "boolean", "category"]
 
+#: what an offer, a bundle or a feature, charges for: each call, or only for a value
+Billing = Literal["per_call", "per_answer"]
+
 NO_GROUP = -1
 
 # The code of a category never seen in training: charged for, but no stump reads it.
@@ -60,6 +63,8 @@ class Feature:
     value_range: tuple[float, float] | None = None
     #: the numbers that training saw, ascending, where there are at most `MOST_VALUES`
     values: tuple[float, ...] = ()
+    #: of a member of a bundle that of the bundle
+    billing: Billing = "per_answer"
 
     @property
     def title(self) -> str:
@@ -89,6 +94,8 @@ class Group:
     fee: int = 0
     price: int | None = None
     label: str | None = None
+    #: of a group with a fee that of its members, unless they have their own
+    billing: Billing = "per_answer"
 
     @property
     def is_bundle(self) -> bool:
@@ -149,6 +156,20 @@ class Catalogue(Derived):
         return np.append(self.is_bundle, False)[self.group_idxs]
 
     @cached_property
+    def is_group_per_call(self) -> BoolArray:
+        """Which groups are billed by call; (n_groups,)."""
+        billings = [group.billing == "per_call" for group in self.groups]
+        return np.array(billings, dtype=np.bool_)
+
+    @cached_property
+    def is_per_call(self) -> BoolArray:
+        """Which features cost their price even if no value comes; (n_features,)."""
+        own = [feature.billing == "per_call" for feature in self.features]
+        of_group = np.append(self.is_group_per_call, False)[self.group_idxs]
+        return np.where(self.is_bundled, of_group, np.array(own, np.bool_))
+
+    @cached_property
     def prices(self) -> Prices:
         """The same amounts as a record for kernels."""
-        return Prices(self.costs, self.group_idxs, self.fees, self.is_bundle)
+        amounts = self.costs, self.group_idxs, self.fees
+        return Prices(*amounts, self.is_bundle, self.is_per_call)

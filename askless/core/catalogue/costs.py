@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
-from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Billing, Catalogue, Feature, Group
 from askless.core.catalogue.patterns import WILDCARD, expand, matching
 from askless.core.catalogue.prices import parse_amount
 from askless.core.errors import Refusal, RefusedError, shorten
@@ -14,8 +15,11 @@ from askless.core.errors import Refusal, RefusedError, shorten
 MAX_REFUSALS = 5
 
 BUNDLE_RULE = "a member of a bundle has no cost of its own"
+BUNDLE_BILLING_RULE = "a member of a bundle has the billing of the bundle"
+BILLINGS: tuple[Billing, ...] = ("per_answer", "per_call")
+BILLING_RULE = f"must be one of {', '.join(BILLINGS)}"
 DEFAULT_COST = 1_000_000
-GROUP_FIELDS = ("name", "fee", "price", "label", "members")
+GROUP_FIELDS = ("name", "fee", "price", "label", "members", "billing")
 
 
 class CostReader:
@@ -117,6 +121,9 @@ class CostReader:
         for key, text in texts.items():
             if text is not None and not isinstance(text, str):
                 self.refuse(f"{where}.{key}", "must be a string", text)
+        billing = fields.get("billing", BILLINGS[0])
+        if billing not in BILLINGS:
+            self.refuse(f"{where}.billing", BILLING_RULE, billing)
         listed = fields.get("members", [])
         members = listed if isinstance(listed, list | tuple) else [listed]
         if not members:
@@ -127,6 +134,7 @@ class CostReader:
             fee=self.amount(fee, f"{where}.fee") or 0,
             price=self.amount(price, f"{where}.price"),
             label=None if texts["label"] is None else str(texts["label"]),
+            billing=cast(Billing, billing),
         )
         return group, [known for known in names if known is not None]
 
@@ -228,13 +236,17 @@ def price_columns(
 ) -> tuple[list[Feature], list[Refusal]]:
     """Return columns as features with their costs and groups, and refusals."""
     bundles = {group.name for group in groups if group.is_bundle}
+    billings: dict[str | None, Billing] = {
+        group.name: group.billing for group in groups
+    }
     features, refusals = [], []
     for name in names:
         group = members.get(name)
         cost = costs.get(name, 0 if group in bundles else DEFAULT_COST)
         if group in bundles and cost > 0:
             refusals.append(Refusal(f"costs.{name}", BUNDLE_RULE))
-        features.append(Feature(name, cost=cost, group=group))
+        billing = billings.get(group, BILLINGS[0])
+        features.append(Feature(name, cost=cost, group=group, billing=billing))
     return features, refusals
 
 

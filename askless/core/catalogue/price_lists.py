@@ -1,13 +1,13 @@
 """Apply a price list: other prices for the features and groups of a catalogue."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from askless.core.arrays import BoolArray
-from askless.core.catalogue.catalogue import Catalogue, Group
-from askless.core.catalogue.costs import BUNDLE_RULE
+from askless.core.catalogue.catalogue import Billing, Catalogue, Group
+from askless.core.catalogue.costs import BUNDLE_BILLING_RULE, BUNDLE_RULE
 from askless.core.catalogue.prices import MAX_TOTAL, MICROS_PER_UNIT
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 
@@ -20,11 +20,14 @@ class PriceList:
     """Prices that replace those of a catalogue, in micro-units.
 
     `costs` by feature; `groups` are those with another fee, or another price as a
-    bundle.
+    bundle. `billings` by feature and `group_billings` by group replace billing where
+    they name something; that of a group is its members', but for those with their own.
     """
 
     costs: Mapping[str, int]
     groups: tuple[Group, ...] = ()
+    billings: Mapping[str, Billing] = field(default_factory=dict)
+    group_billings: Mapping[str, Billing] = field(default_factory=dict)
 
 
 def apply_prices(
@@ -33,7 +36,7 @@ def apply_prices(
     """Return a catalogue at the prices of a list; the unit of its costs stays.
 
     Groups, and features that no hypothesis reads, keep their price where the list
-    leaves them out.
+    leaves them out; all keep their billing there.
 
     Parameters
     ----------
@@ -46,12 +49,13 @@ def apply_prices(
     ------
     RefusedError
         A feature that is read has no cost; the catalogue lacks a name; a name occurs
-        twice; a member of a bundle has a cost; a bundle has a fee, or another group a
-        price; the sum of all amounts exceeds `MAX_TOTAL`.
+        twice; a member of a bundle has a cost or a billing; a bundle has a fee, or
+        another group a price; the sum of all amounts exceeds `MAX_TOTAL`.
     """
     refusals = [
         *check_costs(catalogue, is_used, prices, where),
         *check_groups(catalogue, prices, where),
+        *check_billings(catalogue, prices, where),
     ]
     if refusals:
         raise RefusedError(refusals)
@@ -59,11 +63,23 @@ def apply_prices(
     repriced = replace(
         catalogue,
         features=tuple(
-            replace(feature, cost=prices.costs.get(feature.name, feature.cost))
+            replace(
+                feature,
+                cost=prices.costs.get(feature.name, feature.cost),
+                billing=prices.billings.get(
+                    feature.name,
+                    prices.group_billings.get(feature.group or "", feature.billing),
+                ),
+            )
             for feature in catalogue.features
         ),
         groups=tuple(
-            replace(group, fee=named.fee, price=named.price)
+            replace(
+                group,
+                fee=named.fee,
+                price=named.price,
+                billing=prices.group_billings.get(group.name, group.billing),
+            )
             for group in catalogue.groups
             for named in [groups.get(group.name, group)]
         ),
@@ -110,3 +126,16 @@ def check_groups(
             kind = "a bundle" if own[group.name].is_bundle else "no bundle"
             yield Refusal(place, f"must have a {noun}: the group is {kind}")
         seen.add(group.name)
+
+
+def check_billings(
+    catalogue: Catalogue, prices: PriceList, where: str
+) -> Iterator[Refusal]:
+    """Refuse a billing of an unknown feature, or of a member of a bundle."""
+    for name in prices.billings:
+        idx = catalogue.feature_idxs.get(name)
+        if idx is None:
+            rule = FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+            yield Refusal(f"{where}.billing.{name}", rule)
+        elif catalogue.is_bundled[idx]:
+            yield Refusal(f"{where}.billing.{name}", BUNDLE_BILLING_RULE)

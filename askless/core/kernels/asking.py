@@ -99,7 +99,7 @@ class PlayedCases(NamedTuple):
 
     #: (n_rows, n_features)
     coded: IntArray
-    #: (n_rows, n_features), values that are missing and so not charged
+    #: (n_rows, n_features), values that are missing, charged if billed by call
     is_lost: BoolArray
     #: (n_rows, n_parts), as `PartTables.list_ways`
     ways: IntArray
@@ -312,7 +312,7 @@ def reveal_offer(asked, case, prices, is_lost):
     """Reveal a feature, or all of its bundle; return what it charges.
 
     case: a `Shopping`, changed in place; is_lost: (n_features,), values that are
-    missing and so not charged. Ranks go on from the largest.
+    missing, which cost something only if billed by call. Ranks go on from the largest.
     """
     group, spent = prices.group_idxs[asked], 0
     is_whole = group >= 0 and prices.is_bundle[group]
@@ -324,7 +324,7 @@ def reveal_offer(asked, case, prices, is_lost):
         n_asked += 1
         case.ranks[idx] = n_asked
         case.is_open[idx], case.is_known[idx] = False, True
-        if not is_lost[idx]:
+        if not is_lost[idx] or prices.is_per_call[idx]:
             spent += prices.costs[idx]
             is_due = group >= 0 and not case.is_group_paid[group]
             spent += prices.fees[group] if is_due else 0
@@ -337,7 +337,7 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
     """Play a session of each case under a budget, and write where it ends.
 
     shop: the prices, and which features may be asked, (n_features,). A bundle is bought
-    whole; missing values are not charged. All of `out_ends` is 0 at first.
+    whole; `reveal_offer` says what missing values cost. All of `out_ends` is 0 first.
     """
     prices, is_askable = shop
     n_rows, n_features = cases.coded.shape

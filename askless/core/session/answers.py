@@ -1,4 +1,4 @@
-"""Read the answers to a session as values, and charge them."""
+"""Take the answers to a session, and charge them."""
 
 import math
 from collections.abc import Sequence
@@ -6,25 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from askless.core.catalogue.catalogue import NO_GROUP, Catalogue, Feature
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.catalogue.prices import Paid, price_feature
-from askless.core.errors import AnswerError, OverBudgetError, Refusal, shorten
-from askless.core.session.state import Answer, Charge, Outcome, State
-from askless.core.table.cells import (
-    category_code,
-    is_blank,
-    is_within_limits,
-    parse_boolean,
-    read_number,
-    strip_unit,
-    to_decimal_point,
-    write_number,
+from askless.core.errors import AnswerError, OverBudgetError, Refusal
+from askless.core.session.state import (
+    Answer,
+    Charge,
+    ChargeKind,
+    Outcome,
+    Purchase,
+    State,
 )
 
-BLANK_RULE = (
-    "must be a value: this stands for a missing one, whose outcome is unavailable, "
-    "refused or unknown"
-)
 CHARGED_OUTCOMES = ("value", "ordered")
 KNOWN_RULE = "is known from the start: it can be corrected or ordered"
 # So that corrections don't make a session grow without end: all of them are kept.
@@ -32,75 +25,6 @@ MAX_TAKEN = 50
 TAKEN_RULE = (
     f"was answered {MAX_TAKEN} times, the most that a session keeps: start another one"
 )
-
-
-def check_answer(feature: Feature, value: object) -> float:
-    """Turn one answer into a value as in `Dataset.values`.
-
-    A finite number, a boolean (or 0 or 1), or a category as text, white space around
-    it aside; a category that training did not see is legal. `AnswerError` is raised
-    for any other, for a number outside of the feature's limits, and for what stands for
-    a missing value in tables.
-    """
-    if feature.type == "category":
-        if isinstance(value, str) and value.strip():
-            refuse_blank(feature, value)
-            return category_code(feature, value.strip())
-        rule = "must be a text"
-    elif feature.type == "boolean":
-        if isinstance(value, bool) or value in (0, 1):
-            return float(bool(value))
-        rule = "must be true or false"
-    else:
-        try:
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            refuse_blank(feature, write_number(number))
-            if is_within_limits(feature, number):
-                return number
-            unit = f" {feature.unit}" if feature.unit else ""
-            rule = f"{feature.limit_rule}{unit}"
-        else:
-            rule = f"must be a finite number{seen_range_hint(feature)}"
-    raise AnswerError([Refusal(feature.name, rule, shorten(value))])
-
-
-def seen_range_hint(feature: Feature) -> str:
-    """Return the end of a rule that names the range training saw; "": unknown."""
-    if feature.value_range is None:
-        return ""
-    low, high = feature.value_range
-    unit = f" {feature.unit}" if feature.unit else ""
-    return f"; training saw {low:g} to {high:g}{unit}"
-
-
-def refuse_blank(feature: Feature, text: str) -> None:
-    """Raise `AnswerError` for a text that stands for a missing value in tables."""
-    if is_blank(feature, text.strip()) and text not in feature.categories:
-        raise AnswerError([Refusal(feature.name, BLANK_RULE, shorten(text))])
-
-
-def parse_answer(feature: Feature, text: str) -> float:
-    """Return the value of an answer written as text; raise as `check_answer` does.
-
-    A number may have a decimal comma (`to_decimal_point`).
-    """
-    if feature.type == "category":
-        return check_answer(feature, text)
-    refuse_blank(feature, text)
-    if feature.type == "number":
-        try:
-            text = to_decimal_point(strip_unit(text.strip(), feature.unit))
-        except ValueError as error:
-            refusal = Refusal(feature.name, str(error), shorten(text))
-            raise AnswerError([refusal]) from None
-    parse = read_number if feature.type == "number" else parse_boolean
-    value = parse(text)
-    # A text that can't be read is passed on, to be refused with its rule.
-    return check_answer(feature, text if value is None else value)
 
 
 def is_already_taken(state: State, answer: Answer) -> bool:
@@ -164,11 +88,22 @@ def take_answer(catalogue: Catalogue, state: State, answer: Answer) -> State:
         raise AnswerError([Refusal(name, rule, f"outcome {outcome}")])
     if discards_known_value(state, feature_idx, outcome):
         raise AnswerError([Refusal(name, KNOWN_RULE, f"outcome {outcome}")])
-    before = state.outcomes[feature_idx]
     charges = list_charges(catalogue, state, answer)
     amount = charges[0].amount if charges else 0
     if state.remaining is not None and amount > state.remaining:
         raise OverBudgetError(name, amount, state.remaining)
+    return book_answer(state, answer, charges)
+
+
+def book_answer(state: State, answer: Answer, charges: tuple[Charge, ...]) -> State:
+    """Add an answer and its charges to a session.
+
+    The first charge is that of the answer's feature; the features of the others are
+    pending.
+    """
+    feature_idx, outcome = answer.feature_idx, answer.outcome
+    amount = charges[0].amount if charges else 0
+    before = state.outcomes[feature_idx]
     outcomes, values = list(state.outcomes), list(state.values)
     is_kept = before in ("known", "ordered") and not math.isnan(values[feature_idx])
     if is_kept and outcome != "value":
@@ -212,17 +147,54 @@ def list_charges(
 ) -> tuple[Charge, ...]:
     """Return the charges of an answer: its feature, then the rest of its bundle.
 
-    A feature known at the start is charged only when it is ordered.
+    A feature known at the start is charged only when it is ordered. One that is billed
+    by call is charged when it is unavailable, too, unless it was charged before.
     """
     feature_idx = answer.feature_idx
-    charged = [charge.feature_idx for charge in state.charges]
+    kind: ChargeKind = "charge" if answer.outcome in CHARGED_OUTCOMES else "miss"
+    if kind == "miss" and not (
+        answer.outcome == "unavailable" and catalogue.is_per_call[feature_idx]
+    ):
+        return ()
     is_free = feature_idx in state.known and answer.outcome != "ordered"
-    if answer.outcome not in CHARGED_OUTCOMES or feature_idx in charged or is_free:
+    kinds = [
+        charge.kind for charge in state.charges if charge.feature_idx == feature_idx
+    ]
+    # A value after a miss is charged: a miss has paid for none.
+    if is_free or "charge" in kinds or kind in kinds:
         return ()
     paid = compute_paid(catalogue, state)
-    own = Charge(feature_idx, price_feature(catalogue, paid, feature_idx))
+    own = Charge(feature_idx, price_feature(catalogue, paid, feature_idx), kind)
     others = bundle_members(catalogue, state, feature_idx)
     return (own, *(Charge(idx, 0) for idx in others))
+
+
+def book_purchase(catalogue: Catalogue, state: State, purchase: Purchase) -> State:
+    """Add to a session what a seller brought, at the amount that it names.
+
+    A value that is known from the start is not discarded for an empty answer.
+    """
+    feature_idx, amount, kind = purchase.feature_idx, purchase.amount, purchase.kind
+    charges: tuple[Charge, ...] = ()
+    # What was had for nothing is charged 0, so that no correction charges it.
+    if amount or (kind == "charge" and purchase.answers):
+        charges = (Charge(feature_idx, amount, kind, purchase.provider),)
+    if charges and purchase.answers:
+        others = bundle_members(catalogue, state, feature_idx)
+        charges += tuple(Charge(idx, 0) for idx in others)
+    answers = [
+        answer
+        for answer in purchase.answers
+        if not discards_known_value(state, answer.feature_idx, answer.outcome)
+    ]
+    if not answers:
+        return replace(state, charges=state.charges + charges)
+    # The charge stands with the answer for its feature, where there is one.
+    answers.sort(key=lambda answer: answer.feature_idx != feature_idx)
+    state = book_answer(state, answers[0], charges)
+    for answer in answers[1:]:
+        state = book_answer(state, answer, ())
+    return state
 
 
 def compute_paid(catalogue: Catalogue, state: State) -> Paid:
@@ -238,18 +210,30 @@ def compute_paid(catalogue: Catalogue, state: State) -> Paid:
 
 
 def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
-    """Return the features and group fees that charges pay."""
+    """Return the features and group fees that charges pay.
+
+    A miss pays the fee of a group, and neither a feature nor a bundle.
+    """
     groups = set()
     for charge in charges if catalogue.groups else ():
         group_idx = int(catalogue.group_idxs[charge.feature_idx])
-        if group_idx == NO_GROUP:
+        is_vain = charge.kind == "miss" and bool(catalogue.is_bundle[group_idx])
+        if group_idx == NO_GROUP or is_vain:
             continue
         # A charge of less was made when the fee was paid already.
         whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
-        if charge.amount >= whole:
+        if charge.amount >= whole or is_sold_whole(catalogue, charge):
             groups.add(group_idx)
-    features = frozenset(charge.feature_idx for charge in charges)
+    features = frozenset(
+        charge.feature_idx for charge in charges if charge.kind == "charge"
+    )
     return Paid(features, frozenset(groups))
+
+
+def is_sold_whole(catalogue: Catalogue, charge: Charge) -> bool:
+    """Return whether a seller has charged a bundle, at a price of its own."""
+    is_bundled = bool(catalogue.is_bundled[charge.feature_idx])
+    return is_bundled and charge.provider is not None
 
 
 def bundle_members(

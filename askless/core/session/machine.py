@@ -15,6 +15,7 @@ from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import (
     apply_answer,
+    book_purchase,
     count_questions,
     is_already_taken,
     is_as_asked,
@@ -36,8 +37,10 @@ from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
     Answer,
+    ChargeKind,
     Forecast,
     Outcome,
+    Purchase,
     Question,
     State,
     StopReason,
@@ -154,11 +157,12 @@ def observe(
     """Take answers, all or none, charge them in order, and find the next question.
 
     A feature is charged at most once, on its first `value` or `ordered`, at the price
-    of that moment; if it is known from the start, only on `ordered`, and its value
-    counts until the result comes. The first charged member of a bundle pays its price;
-    its members without an answer become `ordered` at 0. An answer that the session has
-    already changes nothing. Any feature may be answered, not only the one asked, and
-    as long as nobody stops the session: to have nothing more to ask is advice.
+    of that moment, and before that on its first `unavailable` if it is billed by call
+    (a miss, which pays for no value that comes later); if it is known from the start,
+    only on `ordered`, and its value counts until the result comes. The first charged
+    member of a bundle pays its price; its members without an answer become `ordered` at
+    0. An answer that the session has already changes nothing. Any feature may be
+    answered, as long as nobody stops the session: to have nothing to ask is advice.
 
     Parameters
     ----------
@@ -208,6 +212,31 @@ def observe(
     )
 
 
+def settle(ensemble: Ensemble, state: State, purchase: Purchase) -> State:
+    """Take what a seller brought at the amount that it charges, and go on.
+
+    The amount is neither computed nor checked against the budget, which the caller has
+    reserved it from (`hold`), and no answer is refused: it is bought. An ended session
+    takes it, too. Without answers nothing becomes known, and the offer stays open.
+    """
+    catalogue, answers = ensemble.catalogue, list(purchase.answers)
+    for place, answer in enumerate(answers):
+        if answer.feature_idx == state.next_feature_idx:
+            chance = compute_propensity(ensemble, state)
+            answers[place] = replace(answer, propensity=chance)
+    after = book_purchase(catalogue, state, replace(purchase, answers=tuple(answers)))
+    is_led = state.is_led and is_as_asked(catalogue, state, after)
+    chances = state.step_chances if is_led else ()
+    return decide_next_step(
+        ensemble, replace(after, is_led=is_led, step_chances=chances)
+    )
+
+
+def hold(ensemble: Ensemble, state: State, amount: int) -> State:
+    """Reserve an amount, in micro-units, instead of what is held; decide anew."""
+    return decide_next_step(ensemble, replace(state, held=amount))
+
+
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
     """Change the most that may be charged, and find the next question anew.
 
@@ -225,21 +254,30 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
     )
 
 
-def reverse(ensemble: Ensemble, state: State, feature_idx: int) -> State:
-    """Reverse the charge of a feature, and choose the next question anew.
+def reverse(
+    ensemble: Ensemble,
+    state: State,
+    feature_idx: int,
+    kind: ChargeKind = "charge",
+    provider: str | None = None,
+) -> State:
+    """Reverse the last charge of a feature of a kind, by a provider; decide anew.
 
-    If the feature is answered differently or ordered later, it is charged at the price
+    If the feature is
+    answered differently or ordered later, it is charged at the price
     of that time. A fee in the reversed charge is due again with the next charge of its
-    group. Ended sessions allow this too. The feature must have been charged.
+    group. Ended sessions allow this too. There must be such a charge.
     """
-    other_charges = tuple(
-        charge for charge in state.charges if charge.feature_idx != feature_idx
+    charges = list(state.charges)
+    *_, last = (
+        place
+        for place, charge in enumerate(charges)
+        if (charge.feature_idx, charge.kind, charge.provider)
+        == (feature_idx, kind, provider)
     )
-    assert len(other_charges) == len(state.charges) - 1, "charged once"
-    reversed_state = replace(
-        state, charges=other_charges, is_led=False, step_chances=()
-    )
-    return decide_next_step(ensemble, reversed_state)
+    del charges[last]
+    left = replace(state, charges=tuple(charges), is_led=False, step_chances=())
+    return decide_next_step(ensemble, left)
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:

@@ -112,7 +112,7 @@ class Position:
         if self.limit is None:
             return UNLIMITED
         # A session that went on beyond its limit has nothing left.
-        return max(self.limit - self.state.spent, 0)
+        return max(self.limit - self.state.spent - self.state.held, 0)
 
     @cached_property
     def beyond(self) -> "Position":

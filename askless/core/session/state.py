@@ -106,12 +106,33 @@ class Aim:
     ] = None
 
 
+#: what an amount was charged for: a value, or an answer that came back empty
+ChargeKind = Literal["charge", "miss"]
+
+
 @dataclass(frozen=True, slots=True)
 class Charge:
     """What one feature was charged, in micro-units."""
 
     feature_idx: int
     amount: int
+    kind: ChargeKind = "charge"
+    #: who sold it, where that is known
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """What a seller brought, and what it says that this costs."""
+
+    #: the first feature of the offer, which carries the charge
+    feature_idx: int
+    #: in micro-units; 0: nothing was charged
+    amount: int
+    kind: ChargeKind
+    #: by feature; empty: nothing is known, and the offer stays open
+    answers: tuple[Answer, ...] = ()
+    provider: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,16 +174,18 @@ class State:
     explore: float = 0.0
     #: one for each number of questions answered at which there was a choice
     explorations: tuple[Exploration, ...] = ()
+    #: reserved for calls that are on their way, in micro-units; no document keeps it
+    held: int = 0
 
     @cached_property
     def spent(self) -> int:
-        """Charged so far, in micro-units."""
+        """Charged so far, misses too, in micro-units."""
         return sum([charge.amount for charge in self.charges])
 
     @cached_property
     def remaining(self) -> int | None:
         """What may still be charged; None without a budget."""
-        return None if self.budget is None else self.budget - self.spent
+        return None if self.budget is None else self.budget - self.spent - self.held
 
     @cached_property
     def explored_idx(self) -> int | None:

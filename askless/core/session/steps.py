@@ -152,8 +152,10 @@ def apply_answer_to_prediction(
     known alone, so the next question is not decided.
     """
     after = take_answer(ensemble.catalogue, replace(state, budget=None), answer)
-    charged = {charge.feature_idx for charge in after.charges}
-    charges = tuple(charge for charge in standing if charge.feature_idx in charged)
+    charged = {(charge.feature_idx, charge.kind) for charge in after.charges}
+    charges = tuple(
+        charge for charge in standing if (charge.feature_idx, charge.kind) in charged
+    )
     session = replace(after, budget=state.budget, charges=charges)
     has_votes = POLICIES[state.policy].has_votes
     return machine.decide_next_step(ensemble, session) if has_votes else session

@@ -19,14 +19,20 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
     """Raise `UselessAnswerError` for a new charge that can't change the prediction.
 
     New charges are those of `after` that `before` lacks. The feature asked is never
-    refused, nor what is free. A bundle is useful if one member is.
+    refused, nor what is free. A bundle is useful if one member is. A miss is judged by
+    what a value would have changed.
     """
     for charge in after.charges[len(before.charges) :]:
         idx = charge.feature_idx
         members = features_of_price(ensemble.catalogue, idx)
         if before.next_feature_idx in members or not charge.amount:
             continue
-        if not is_any_of_use(ensemble, after, members):
+        is_of_use = (
+            can_use(ensemble, before, idx)
+            if charge.kind == "miss"
+            else is_any_of_use(ensemble, after, members)
+        )
+        if not is_of_use:
             raise UselessAnswerError(
                 ensemble.catalogue.features[idx].name, charge.amount
             )

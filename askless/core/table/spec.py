@@ -8,7 +8,7 @@ from annotated_types import Interval
 
 from askless.core.catalogue.catalogue import Feature, Group
 from askless.core.catalogue.code_systems import check_code_systems
-from askless.core.catalogue.costs import BUNDLE_RULE
+from askless.core.catalogue.costs import BUNDLE_BILLING_RULE, BUNDLE_RULE
 from askless.core.catalogue.patterns import expand, matching, unmatched
 from askless.core.errors import Refusal
 
@@ -121,7 +121,14 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
             yield Refusal(f"{where}.group", rule, repr(feature.group))
         elif groups[feature.group].is_bundle and feature.cost > 0:
             yield Refusal(f"{where}.cost", BUNDLE_RULE)
+        elif is_billed_apart(feature, groups[feature.group]):
+            yield Refusal(f"{where}.billing", BUNDLE_BILLING_RULE)
     yield from check_memberships(spec, seen)
+
+
+def is_billed_apart(feature: Feature, group: Group) -> bool:
+    """Return whether a member of a bundle has another billing than the bundle."""
+    return group.is_bundle and feature.billing != group.billing
 
 
 def check_limits(feature: Feature) -> Iterator[tuple[str, str]]:

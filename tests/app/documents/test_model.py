@@ -12,7 +12,7 @@ from hypothesis import given
 from askless.app.documents.files import model_text
 from askless.app.documents.model.model import model_from_json
 from askless.app.documents.shape import MAX_REFUSALS
-from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import BudgetRange
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
@@ -52,6 +52,42 @@ def baseline() -> Model:
     tree = Tree(stumps, ((LEAF, 1), (LEAF, LEAF)), ((1,), (-1,)))
     plain = replace(two_stages(), cascade=None, policy="ordered")
     return Model("m", replace(plain, hypotheses=(tree,), alphas=(1.0,)))
+
+
+def billed_model() -> Model:
+    """A model of a bundle and a feature that are billed by call."""
+    features = (
+        Feature("a", billing="per_call"),
+        Feature("b", cost=0, group="g", billing="per_call"),
+        Feature("c"),
+    )
+    groups = (Group("g", price=2, billing="per_call"), Group("h", fee=1))
+    catalogue = Catalogue((*features, Feature("d", group="h")), groups)
+    return Model("m", ensemble_of((Stump(0, 0.5, (1,)),), catalogue))
+
+
+def test_billing_stands_in_a_model_where_it_is_by_call() -> None:
+    document = document_of(billed_model())
+
+    assert (
+        through_json(billed_model()).ensemble.catalogue
+        == billed_model().ensemble.catalogue
+    )
+    assert ["billing" in feature for feature in document["features"]] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert ["billing" in group for group in document["groups"]] == [True, False]
+
+
+def test_a_bundle_of_a_model_has_one_billing() -> None:
+    document = document_of(billed_model())
+    del document["features"][1]["billing"]
+
+    with pytest.raises(RefusedError, match="the billing of the bundle"):
+        model_from_json(document)
 
 
 @pytest.fixture

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
-from askless.app.documents.prices import parse_prices, write_prices
+import numpy as np
+
+from askless.app.documents.prices import PriceListWish, parse_prices, write_prices
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.price_lists import apply_prices
 
 MOVED = Catalogue(
     (
@@ -20,6 +23,46 @@ def test_stored_prices_are_read_as_they_were_written() -> None:
 
     assert prices.costs == {"age": 9_000_000, "chol": 100_000, "wall": 0}
     assert prices.groups == MOVED.groups
+
+
+def test_stored_prices_keep_what_is_billed_by_call() -> None:
+    age, chol, wall = MOVED.features
+    groups = tuple(replace(group, billing="per_call") for group in MOVED.groups)
+    features = (
+        replace(age, billing="per_call"),
+        chol,
+        replace(wall, billing="per_call"),
+    )
+    billed = Catalogue(features, groups)
+
+    prices = parse_prices(write_prices(billed), MOVED)
+    back = parse_prices(write_prices(MOVED), billed)
+
+    assert prices.billings == {"age": "per_call", "chol": "per_answer"}
+    assert prices.group_billings == {"blood": "per_call", "echo": "per_call"}
+    every = np.ones(3, np.bool_)
+    assert apply_prices(MOVED, every, prices, "prices").features == features
+    assert apply_prices(billed, every, back, "prices") == MOVED
+
+
+def test_a_list_of_prices_may_replace_billing() -> None:
+    wish = PriceListWish.model_validate(
+        {
+            "costs": {"age": 1},
+            "groups": [
+                {"name": "blood", "fee": 1},
+                {"name": "echo", "price": 1, "billing": "per_call"},
+            ],
+            "billing": {"age": "per_call"},
+        }
+    )
+
+    prices = wish.build("prices")
+
+    assert (prices.billings, prices.group_billings) == (
+        {"age": "per_call"},
+        {"echo": "per_call"},
+    )
 
 
 def test_the_same_prices_are_the_same_text() -> None:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from askless.app.documents.session.state import has_pending, parse_state, write_
 from askless.core.errors import RefusedError
 from askless.core.model.model import Model
 from askless.core.session import machine
-from askless.core.session.state import StopRule
+from askless.core.session.state import Charge, StopRule
 from askless.core.session.steps import add_step_chances
 from tests import strategies
 from tests.cascades import answer, cascades
@@ -44,6 +45,22 @@ def test_what_a_session_spends_is_no_amount(trained_model, spend, stored):
     assert document["stop"].get("spend") == stored
     assert "spend_micros" not in document["stop"]
     assert state_from_json(document, ensemble.catalogue).stop == state.stop
+
+
+def test_a_state_keeps_what_was_missed_and_who_sold(trained_model):
+    ensemble = trained_model.ensemble
+    state = machine.start(ensemble, None)
+    charges = (Charge(0, 5), Charge(1, 7, "miss"), Charge(1, 6, provider="firmo"))
+    state = replace(state, charges=charges, held=9)
+
+    document = state_to_json(state, ensemble.catalogue)
+
+    assert [
+        charge.keys() - {"feature", "amount_micros"} for charge in document["charges"]
+    ] == [set(), {"kind"}, {"provider"}]
+    assert "held" not in str(document)
+    back = state_from_json(document, ensemble.catalogue)
+    assert (back.charges, back.held) == (charges, 0)
 
 
 def test_a_state_without_exploration_is_written_as_before(trained_model):

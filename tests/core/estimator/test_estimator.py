@@ -59,6 +59,18 @@ def test_bundle_equals_its_columns_bought_together(cancer):
     assert catalogue.fees.tolist() == [2_000_000, 1_000_000]
 
 
+def test_groups_may_be_billed_by_call(cancer):
+    X, y = cancer
+    groups = [
+        {"members": [0, 1], "price": 2, "billing": "per_call"},
+        {"members": [2], "fee": 1, "billing": "per_call"},
+    ]
+
+    catalogue = smoothed(groups=groups, rounds=2).fit(X, y).ensemble_.catalogue
+
+    assert catalogue.is_per_call.tolist() == [True, True, True, False, False, False]
+
+
 def test_numbers_of_numpy_are_taken_as_pythons(cancer):
     given = {"rounds": np.int64(4), "tau": np.float32(0.1), "random_state": 0}
     costs, groups = np.full(6, 0.1, np.float32), [{"members": [0], "fee": 0.2}]

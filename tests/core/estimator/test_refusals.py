@@ -115,8 +115,15 @@ def test_wrong_costs_are_refused_by_name(cancer, costs, refusals):
         (
             [{"members": [0], "fee": 1, "fees": 1}],
             [
-                "groups[0]: unknown field; expected name, fee, price, label, members; "
-                "found 'fees'"
+                "groups[0]: unknown field; expected name, fee, price, label, members, "
+                "billing; found 'fees'"
+            ],
+        ),
+        (
+            [{"members": [0], "fee": 1, "billing": "per_cell"}],
+            [
+                "groups[0].billing: must be one of per_answer, per_call; "
+                "found 'per_cell'"
             ],
         ),
         (

@@ -25,7 +25,7 @@ def ends_of(paths, row, status):
     """Where the paths of one case have come to; nothing has a price."""
     ends, dues, waiting = np.empty((3, paths.roots.size), np.int64)
     none = np.zeros(row.size, np.int64)
-    prices = kernels.Prices(none, none - 1, none[:0], none[:0] > 0)
+    prices = kernels.Prices(none, none - 1, none[:0], none[:0] > 0, none > 0)
     case = kernels.Case(row, status, none[:0] > 0)
     kernels.survey_paths(case, paths, prices, ends, dues, waiting)
     return ends
@@ -282,7 +282,7 @@ def test_price_of_a_product_counts_what_it_still_needs_once(
     is_group_paid = np.array([group in is_paid for group in range(2)])
     costs, group_idxs = np.array([3, 7, 0, 0, 5]), np.array([0, 0, 1, 1, -1])
     fees, is_bundle = np.array([20, 90]), np.array([False, True])
-    prices = kernels.Prices(costs, group_idxs, fees, is_bundle)
+    prices = kernels.Prices(costs, group_idxs, fees, is_bundle, costs < 0)
     case = kernels.Case(np.ones(5), codes, is_group_paid)
     ends, dues, waiting = np.empty((3, 1), np.int64)
 

@@ -5,7 +5,7 @@ import pytest
 
 from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.errors import AnswerError
-from askless.core.session.answers import check_answer, parse_answer
+from askless.core.table.answer_values import check_answer, parse_answer
 from askless.core.table.cells import (
     common_unit,
     infer_cell_type,

@@ -9,7 +9,7 @@ from askless.core.errors import AnswerError, RefusedError
 from askless.core.model.hypotheses import Stump
 from askless.core.model.rows import check_rows, check_targets
 from askless.core.pipeline.check import check_training
-from askless.core.session.answers import check_answer, parse_answer
+from askless.core.table.answer_values import check_answer, parse_answer
 from askless.core.table.check import list_unused_columns
 from askless.core.table.columns import infer_type
 from askless.core.table.dataset import ClassLabel

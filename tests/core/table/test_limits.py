@@ -13,7 +13,7 @@ from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, RefusedError
 from askless.core.pipeline.check import check_training
 from askless.core.pipeline.train import train
-from askless.core.session.answers import check_answer, parse_answer
+from askless.core.table.answer_values import check_answer, parse_answer
 from tests.small import finish
 
 AGE = Feature("age", least=0.0, most=120.0, unit="years")

@@ -40,6 +40,35 @@ def test_costs_and_groups_are_replaced_and_nothing_else():
     assert (made.cost_unit, made.groups[0].label) == ("CAD", "Blood")
 
 
+def test_billing_is_replaced_where_the_list_names_it():
+    prices = PriceList(
+        OTHER, (), {"chol": "per_answer"}, {"blood": "per_call", "echo": "per_call"}
+    )
+    of_members = PriceList(OTHER, (), {}, {"blood": "per_call"})
+
+    made = apply_prices(CLINIC, ALL, prices, "prices")
+
+    assert made.is_per_call.tolist() == [False, False, False, True]
+    assert made.is_group_per_call.tolist() == [True, True]
+    blood = apply_prices(CLINIC, ALL, of_members, "prices")
+    assert blood.is_per_call.tolist() == [False, True, False, False]
+    # What a list leaves out stays.
+    again = apply_prices(blood, ALL, PriceList(OTHER), "prices")
+    assert again.is_per_call.tolist() == [False, True, False, False]
+
+
+def test_billing_of_no_feature_and_of_a_member_is_refused():
+    prices = PriceList(OTHER, (), {"agee": "per_call", "wall": "per_call"})
+
+    with pytest.raises(RefusedError) as refused:
+        apply_prices(CLINIC, ALL, prices, "prices")
+
+    assert [refusal.field for refusal in refused.value.refusals] == [
+        "prices.billing.agee",
+        "prices.billing.wall",
+    ]
+
+
 def test_what_a_list_leaves_out_keeps_its_cost():
     is_used = np.array([True, True, False, True])
 

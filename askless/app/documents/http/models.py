@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from askless.app.documents.fields import Policy
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Units
-from askless.app.documents.words import FeatureType
+from askless.app.documents.words import Billing, FeatureType
 from askless.core.catalogue.catalogue import Group
 from askless.core.catalogue.prices import from_micros
 
@@ -59,6 +59,7 @@ class ModelFeature(Answer):
     group: str | None = Field(examples=["blood"])
     categories: list[str] = Field(examples=[[]])
     used: bool = Field(examples=[True], description="Whether the model reads it.")
+    billing: Billing = Field(examples=["per_answer"])
 
 
 class ModelGroup(Answer):
@@ -66,6 +67,10 @@ class ModelGroup(Answer):
     label: str | None = Field(examples=["blood sample"])
     fee: Units | None = Field(examples=[2.1], description="Null for a bundle.")
     price: Units | None = Field(examples=[None], description="Of a bundle.")
+    billing: Billing = Field(
+        examples=["per_answer"],
+        description="Of a bundle; with a fee, of members without their own.",
+    )
 
     @classmethod
     def of_group(cls, group: Group) -> Self:

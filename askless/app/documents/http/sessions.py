@@ -21,6 +21,7 @@ from askless.app.documents.http.terms import AimWish, SessionAim, WithBudget
 from askless.app.documents.prices import PriceListWish
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units, shape_of
 from askless.app.documents.words import (
+    Billing,
     Outcome,
     SessionState,
     Spend,
@@ -219,6 +220,7 @@ class Prices(Answer):
 
     costs: dict[str, Units] = Field(examples=[{"age": 1.0, "chol": 9.5}])
     groups: list[ModelGroup]
+    billing: dict[str, Billing] = Field(examples=[{"age": "per_answer"}])
 
 
 class Stop(Answer):

@@ -34,12 +34,14 @@ from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.catalogue.catalogue import (
     MOST_VALUES,
     OTHER,
+    Billing,
     Catalogue,
     Feature,
     FeatureType,
     Group,
 )
 from askless.core.catalogue.code_systems import check_code_systems
+from askless.core.catalogue.costs import BUNDLE_BILLING_RULE
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import N_STRATA, Certification
 from askless.core.model.ensemble import (
@@ -55,7 +57,7 @@ from askless.core.model.ranges import Each, Micros, Share
 from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.table.dataset import MAX_CODES, ClassLabel, count_outputs
-from askless.core.table.spec import check_limits
+from askless.core.table.spec import check_limits, is_billed_apart
 
 
 def check_certification(certification: Certification | None) -> Iterator[Refusal]:
@@ -91,6 +93,10 @@ def is_possible_count(counts: tuple[int, ...], n_rows: int) -> bool:
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
 
 
+PER_ANSWER: Billing = "per_answer"
+StoredBilling = Annotated[Billing, Field(exclude_if=lambda value: value == PER_ANSWER)]
+
+
 class FeatureShape(StoredShape):
     name: str
     type: FeatureType
@@ -113,6 +119,7 @@ class FeatureShape(StoredShape):
     values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = Field(
         default=(), exclude_if=lambda value: not value
     )
+    billing: StoredBilling = PER_ANSWER
 
 
 class GroupShape(StoredShape):
@@ -120,12 +127,13 @@ class GroupShape(StoredShape):
     fee: Micros
     price: Micros | None = None
     label: str | None = None
+    billing: StoredBilling = PER_ANSWER
 
 
 def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
     """Yield refusals of features and groups that don't fit together."""
     groups = {group.name for group in catalogue.groups}
-    bundles = {group.name for group in catalogue.groups if group.is_bundle}
+    bundles = {group.name: group for group in catalogue.groups if group.is_bundle}
     for noun, named in (("features", catalogue.features), ("groups", catalogue.groups)):
         if len({entry.name for entry in named}) < len(named):
             names = Counter(entry.name for entry in named)
@@ -140,6 +148,10 @@ def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
         elif feature.group in bundles and feature.cost > 0:
             rule = "a member of a bundle must have no cost of its own"
             yield Refusal(f"{place}.cost_micros", rule)
+        elif feature.group in bundles and is_billed_apart(
+            feature, bundles[feature.group]
+        ):
+            yield Refusal(f"{place}.billing", BUNDLE_BILLING_RULE)
         low, high = feature.value_range or (0.0, 0.0)
         if low > high:
             yield Refusal(f"{place}.value_range", "must ascend")

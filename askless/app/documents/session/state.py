@@ -19,6 +19,7 @@ from askless.core.session.state import (
     Aim,
     Answer,
     Charge,
+    ChargeKind,
     Exploration,
     Outcome,
     State,
@@ -66,6 +67,10 @@ class KnownShape(StoredShape):
 class ChargeShape(StoredShape):
     feature: str
     amount: Micros
+    kind: ChargeKind = Field(
+        default="charge", exclude_if=lambda value: value == "charge"
+    )
+    provider: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class AnswerShape(StoredShape):
@@ -135,7 +140,7 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
         },
         known=[names[idx] for idx in state.known],
         charges=[
-            {"feature": names[charge.feature_idx], "amount": charge.amount}
+            ChargeShape.of(charge, feature=names[charge.feature_idx])
             for charge in state.charges
         ],
         history=[
@@ -214,7 +219,8 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
         values=tuple(values),
         known=tuple(idxs[name] for name in document.known),
         charges=tuple(
-            Charge(idxs[charge.feature], charge.amount) for charge in document.charges
+            charge.to(Charge, feature_idx=idxs[charge.feature])
+            for charge in document.charges
         ),
         history=tuple(
             Answer(
@@ -234,6 +240,7 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
             for draw in document.explorations
         ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
+        held=0,
     )
 
 

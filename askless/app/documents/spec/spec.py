@@ -22,7 +22,6 @@ from askless.app.documents.spec.spec_features import (
     build_features,
     map_members,
 )
-from askless.core.catalogue.catalogue import Group
 from askless.core.catalogue.costs import check_fee, check_member_lists
 from askless.core.codes.folds import EXACT_ROWS, Deal
 from askless.core.errors import Refusal, RefusedError
@@ -322,10 +321,7 @@ def build_table(document: SpecDocument) -> TableSpec:
             if feature.type is None and feature.least is feature.most is None
         ),
         costs=document.costs or {},
-        groups=tuple(
-            Group(group.name, group.fee or 0, group.price, group.label)
-            for group in groups
-        ),
+        groups=tuple(group.build() for group in groups),
         members=map_members(groups),
         ignore=tuple(document.ignore or ()),
         missing=tuple(document.missing or ()),

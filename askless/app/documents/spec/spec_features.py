@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from askless.app.documents.fields import Amount, Mark, Name, Text
 from askless.app.documents.shape import Shape
-from askless.app.documents.words import FeatureType
-from askless.core.catalogue.catalogue import Feature
+from askless.app.documents.words import Billing, FeatureType
+from askless.core.catalogue.catalogue import Feature, Group
 from askless.core.catalogue.patterns import expand
 from askless.core.parameters import parameters_of
 from askless.core.table.spec import TableSpec
@@ -78,6 +78,11 @@ class SpecFeature(Shape):
     rare: Rare | None = Field(
         default=None, examples=[20], description="Instead of the table's, here."
     )
+    billing: Billing | None = Field(
+        default=None,
+        examples=["per_call"],
+        description="By default that of the group, else `per_answer`.",
+    )
 
 
 class SpecGroup(Shape):
@@ -92,6 +97,16 @@ class SpecGroup(Shape):
         examples=[["chol", "fbs"]],
         description="Names, or patterns such as lab_*.",
     )
+    billing: Billing = Field(
+        default="per_answer",
+        examples=["per_answer"],
+        description="Of the bundle; with a fee, of members without their own.",
+    )
+
+    def build(self) -> Group:
+        """Return core's group; other rules say which amounts it must have."""
+        amounts = self.fee or 0, self.price
+        return Group(self.name, *amounts, self.label, self.billing)
 
 
 def map_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
@@ -108,17 +123,20 @@ def build_features(
 ) -> tuple[Feature, ...]:
     """Build features; a feature may name its group, or a group its members."""
     members = expand(map_members(groups), (feature.name for feature in features))
-    bundles = {group.name for group in groups if group.price is not None}
-    return tuple(build_feature(feature, members, bundles) for feature in features)
+    built = {group.name: group.build() for group in groups}
+    return tuple(build_feature(feature, members, built) for feature in features)
 
 
 def build_feature(
-    feature: SpecFeature, members: Mapping[str, str], bundles: set[str]
+    feature: SpecFeature, members: Mapping[str, str], groups: Mapping[str, Group]
 ) -> Feature:
     """Build a feature; a member of a bundle has cost 0 by default."""
-    group = feature.group or members.get(feature.name)
-    is_free = group in bundles and "cost" not in feature.model_fields_set
-    values = dict(feature, type=feature.type or "number", group=group)
+    name = feature.group or members.get(feature.name)
+    # A group that is not there is refused elsewhere.
+    group = groups.get(name or "", Group(""))
+    is_free = group.is_bundle and "cost" not in feature.model_fields_set
+    values = dict(feature, type=feature.type or "number", group=name)
+    values["billing"] = feature.billing or group.billing
     values["missing"] = tuple(values["missing"] or ())
     del values["rare"]
     return Feature(**values | ({"cost": 0} if is_free else {}))

@@ -10,7 +10,7 @@ from askless.app.http.plumbing.days import read_day
 from askless.app.words.wording import describe_value
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, Refusal, RefusedError
-from askless.core.session.answers import parse_answer
+from askless.core.table.answer_values import parse_answer
 
 BOOLEANS = (("yes", "Yes"), ("no", "No"))
 

@@ -6,8 +6,9 @@ from askless.app.words.wording import describe_choices, is_known
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.price_lists import FEATURE_RULE
 from askless.core.errors import AnswerError, Refusal, RefusedError, nearest_hint
-from askless.core.session.answers import KNOWN_RULE, check_answer, discards_known_value
+from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
+from askless.core.table.answer_values import check_answer
 
 
 def unknown_rule(catalogue: Catalogue, name: str) -> str:

@@ -1,5 +1,6 @@
 """Build the body of a session: question, prediction, answers, amounts."""
 
+from collections import Counter
 from typing import Any
 
 from askless.app.documents.fields import Value
@@ -95,6 +96,7 @@ def prices_of(ensemble: Ensemble) -> bodies.Prices:
     return bodies.Prices(
         costs={feature.name: feature.cost for feature in catalogue.features},
         groups=[ModelGroup.of_group(group) for group in catalogue.groups],
+        billing={feature.name: feature.billing for feature in catalogue.features},
     )
 
 
@@ -178,7 +180,10 @@ def answers_of(
 ) -> list[bodies.TakenAnswer]:
     """Return the last answer for each feature: known ones first, then as they came."""
     features = ensemble.catalogue.features
-    charged = {charge.feature_idx: charge.amount for charge in state.charges}
+    charged = Counter[int]()
+    for charge in state.charges:
+        # A miss, and a value that came later.
+        charged[charge.feature_idx] += charge.amount
     known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
     answered = (answer.feature_idx for answer in state.history)
     return [
@@ -186,7 +191,7 @@ def answers_of(
             feature=features[idx].name,
             outcome=state.outcomes[idx] or "unknown",
             value=value_of(features[idx], state.values[idx], texts),
-            charged=charged.get(idx, 0),
+            charged=charged[idx],
             propensity=state.propensities.get(idx),
             explores=idx == state.explored_idx,
         )

@@ -26,7 +26,7 @@ def reserve_path(h, node, case, paths, prices, out_trail):
     """
     values, status, is_group_paid = case
     _, nodes, cuts, _, _ = paths
-    costs, group_idxs, fees, _ = prices
+    costs, group_idxs, fees, _, _ = prices
     stack, seen_for = out_trail
     total = 0
     stack[0] = node

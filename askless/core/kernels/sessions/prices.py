@@ -21,6 +21,8 @@ class Prices(NamedTuple):
     fees: Any
     #: bool (n_groups,)
     is_bundle: Any
+    #: bool (n_features,); whether an empty answer costs the price, too
+    is_per_call: Any
 
 
 @kernel
@@ -41,7 +43,7 @@ def price_product(node, case, paths, prices):
         f0: 3 + 20, the fee is due;  f1: 7, f0 pays the fee;  f0 again: 0
     Sum: 30. With the fee paid it is 10, and with f0 known 27.
     """
-    costs, group_idxs, fees, _ = prices
+    costs, group_idxs, fees, _, _ = prices
     total = 0
     last = node
     while last >= 0:
@@ -73,7 +75,7 @@ def price_to_vote(node, case, paths, prices):
     f = paths.nodes[node, FEATURE]
     if case.status[f] != OPEN:
         return 0
-    costs, group_idxs, fees, _ = prices
+    costs, group_idxs, fees, _, _ = prices
     return price_now(f, costs, group_idxs, fees, case.is_group_paid)
 
 
@@ -86,7 +88,7 @@ def survey_paths(case, paths, prices, out_ends, out_dues, out_waiting_for):
     """
     values, status, is_group_paid = case
     roots, nodes, cuts, _, _ = paths
-    costs, group_idxs, fees, _ = prices
+    costs, group_idxs, fees, _, _ = prices
     # Each feature is priced once: a call for each hypothesis takes longer than a path.
     now = np.empty(costs.shape[0], np.int64)
     for f in range(costs.shape[0]):

@@ -67,18 +67,18 @@ class SampleState(NamedTuple):
 def buy_feature(feature_idx, case, prices, out_counts, out_ranks):
     """Buy a feature, or all open members of its bundle, for one row.
 
-    Missing values cost nothing; the bundle is charged if any of its open members is
-    there. Changes the status and the paid groups of `case`. out_ranks: (n_features,).
+    An offer billed by answer costs nothing if all that it opens is missing. Changes
+    the status and the paid groups of `case`. out_ranks: (n_features,).
     """
     values, status, is_group_paid = case
-    costs, group_idxs, fees, is_bundle = prices
+    costs, group_idxs, fees, is_bundle, is_per_call = prices
     group = group_idxs[feature_idx]
     price = price_now(feature_idx, costs, group_idxs, fees, is_group_paid)
     if group != NO_GROUP and is_bundle[group]:
         is_there = ask_bundle(group, group_idxs, values, status, out_counts, out_ranks)
     else:
         is_there = ask_feature(feature_idx, values, status, out_counts, out_ranks)
-    if is_there:
+    if is_there or is_per_call[feature_idx]:
         charge_purchase(price, group, out_counts, is_group_paid)
 
 

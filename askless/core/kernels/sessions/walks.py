@@ -131,7 +131,7 @@ def walk_row(row, case, terms, stages, out_ends):
     budgets, paths, prices = terms
     values, status, is_group_paid = case
     roots, nodes, cuts, weighted_votes, alphas = paths
-    costs, group_idxs, fees, is_bundle = prices
+    costs, group_idxs, fees, is_bundle, is_per_call = prices
     counts, ranks = np.zeros(N_COUNTS, np.int64), out_ends.ranks[row]
     votes = np.zeros(weighted_votes.shape[1])
     alpha, stage, passed = 0.0, 0, 0
@@ -155,7 +155,7 @@ def walk_row(row, case, terms, stages, out_ends):
                 is_there = ask_bundle(group, group_idxs, values, status, counts, ranks)
             else:
                 is_there = ask_feature(f, values, status, counts, ranks)
-            if is_there:
+            if is_there or is_per_call[f]:
                 charge_purchase(price, group, counts, is_group_paid)
             node = follow(values, status, node, nodes, cuts)
         # A path has ended here, with the vote ~node; 0 is none.

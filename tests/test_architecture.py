@@ -33,6 +33,7 @@ BELOW_TRAINING = (
     "core.model",
 )
 
+BELOW_BUYER = ("app.store", "app.settings", "app.documents")
 # A client imports nothing but what is installed without the server.
 CLIENT = ("client", "askless.stored_models")
 
@@ -128,7 +129,7 @@ ARROWS = {
     "app.service": (
         *(*LEAVES, "app.service", "app.store", "app.batch", "app.cluster"),
         *("app.uploads", "app.processes", "app.words", "app.documents"),
-        *("app.settings.places", "core"),
+        *("app.settings.places", "app.settings.secrets", "core"),
     ),
     "app.http": (
         *(*LEAVES, "app.http", "app.service", "app.documents"),
@@ -188,6 +189,7 @@ ARROWS = {
         *("app.service.jobs", "app.documents.http", "app.uploads", "app.store"),
         *("app.service.models", "core.warm"),
     ),
+    "app.buyer": (*LEAVES, "app.buyer", "app.service", *BELOW_BUYER),
     "app.worker": (
         *(*LEAVES, "app.worker", "app.service", "app.store", "app.settings"),
         *("app.cluster", "app.processes", "app.uploads", "core.warm"),
@@ -195,7 +197,7 @@ ARROWS = {
     "app.cli": (
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
-        *("app.service", "app.store", "app.server", "app.worker", "core"),
+        *("app.service", "app.store", "app.server", "app.worker", "app.buyer", "core"),
         *("app.pages.models.report", "app.doors", "app.main"),
         *("askless.mlflow", "askless.models"),
     ),
@@ -265,21 +267,12 @@ ONLY_FROM = {
     "pandas": ("askless.mlflow",),
     "scipy": ("core.pipeline.calibration", "core.panels"),
     "app.settings.settings": (
-        "app.settings.environment",
-        "app.settings.home",
-        "app.main",
-        "app.worker",
-        "app.server",
-        "app.cli",
-        "migrations.env",
+        *("app.settings.environment", "app.settings.home", "app.main", "app.worker"),
+        *("app.buyer", "app.server", "app.cli", "migrations.env"),
     ),
     "app.store.database.engine": (
-        "app.main",
-        "app.worker",
-        "app.cli",
-        "app.http.plumbing.auth",
-        "app.http.plumbing.deps",
-        "app.store",
+        *("app.main", "app.worker", "app.buyer", "app.cli"),
+        *("app.http.plumbing.auth", "app.http.plumbing.deps", "app.store"),
         "migrations.env",
     ),
 }

@@ -46,7 +46,7 @@ FILES_OF_A_FOLDER = 16
 # A module under so many lines that one file beside it reads could live inside it.
 LINES_OF_A_SMALL_MODULE = 110
 SMALL_MODULES_OF_ONE_READER = 3
-LINES_OF_THE_READING_PATH = 3000
+LINES_OF_THE_READING_PATH = 3100
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6
 NESTING = 3
@@ -63,6 +63,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         ),
         "app/cli/tables.py train_model": "One for each option of the command.",
         "app/cli/comparing.py compare_models": "One for each option of the command.",
+        "app/cli/deciding.py decide_cases": "One for each option of the command.",
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",

@@ -25,6 +25,7 @@ from askless.app.http import (
     ledger,
     models,
     operations,
+    runs,
     sessions,
     trainings,
 )
@@ -59,6 +60,7 @@ budget. Errors are problem documents (RFC 9457); their types are under
 # An address is looked for from the first to the last; answers come the oftenest.
 SCOPED = (
     (sessions, "predict"),
+    (runs, "predict"),
     (datasets, "datasets"),
     (trainings, "train"),
     (models, "models"),

@@ -74,6 +74,12 @@ KINDS = {
         "`price` and change nothing. No answer of the request was taken, and nothing "
         'was charged. `"insist": true` charges it all the same.',
     ),
+    "being-bought": Kind(
+        409,
+        "The feature is being bought just now",
+        "A run has a call for it on its way, which would be paid as well. Wait for its "
+        "answer, or pause the run first.",
+    ),
     "session-closed": Kind(
         409,
         "The session takes no such answer any more",

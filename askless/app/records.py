@@ -129,6 +129,8 @@ class PredictSession:
     client_ref: str | None = None
     #: reserved for calls on their way
     held: int = 0
+    #: whether the service buys, or has bought, by itself
+    is_run: bool = False
 
     @property
     def remaining(self) -> int | None:

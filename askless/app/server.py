@@ -1,4 +1,4 @@
-"""`askless serve`: the API in this process, and one worker as a supervised child."""
+"""`askless serve`: the API in this process, worker and buyer as supervised children."""
 
 import gc
 import signal
@@ -7,8 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 
 import uvicorn
@@ -64,14 +64,14 @@ def serve(
     settings: Settings,
     bound: socket.socket,
     *,
-    worker: Sequence[str] | None,
+    children: Mapping[str, Sequence[str]],
     grace_s: int = ANSWER_WITHIN_S,
     tell: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; requests then have `grace_s` for their answers.
 
-    `worker` is the command of a worker that runs, and ends, with the server; `tell` is
-    called once requests are answered.
+    `children` are commands that run, and end, with the server, such as a worker's, by
+    what they are; `tell` is called once requests are answered.
     """
     app = create_app(settings, is_local=is_loopback(bound.getsockname()[0]))
     config = uvicorn.Config(
@@ -90,31 +90,33 @@ def serve(
     # Imported modules stay for good: a collection that visits them halts every request.
     gc.collect()
     gc.freeze()
-    with supervised_worker(worker) if worker else nullcontext():
+    with ExitStack() as stack:
+        for name, command in children.items():
+            stack.enter_context(supervise(name, command))
         server.run(sockets=[bound])
 
 
 @contextmanager
-def supervised_worker(command: Sequence[str]) -> Iterator[None]:
-    """Keep one worker process running while the block does.
+def supervise(name: str, command: Sequence[str]) -> Iterator[None]:
+    """Keep one process running while the block does.
 
-    No `Child`: a worker is a command of its own, which hands back what it holds before
-    it ends. It does so on SIGTERM, and when its standard input ends with this process.
+    No `Child`: it is a command of its own, which hands back what it holds before it
+    ends. It does so on SIGTERM, and when its standard input ends with this process.
     """
     is_stopping = threading.Event()
     current: list[subprocess.Popen[bytes]] = []
 
-    def supervise() -> None:
+    def keep_running() -> None:
         while not is_stopping.is_set():
             child = subprocess.Popen(command, stdin=subprocess.PIPE)
             current[:] = [child]
-            log("worker.started", pid=child.pid)
+            log(f"{name}.started", pid=child.pid)
             code = child.wait()
             if not is_stopping.is_set():
-                log("worker.lost", pid=child.pid, code=code)
+                log(f"{name}.lost", pid=child.pid, code=code)
                 is_stopping.wait(RESTART_AFTER_S)
 
-    thread = threading.Thread(target=supervise, name="supervisor", daemon=True)
+    thread = threading.Thread(target=keep_running, name=name, daemon=True)
     thread.start()
     try:
         yield

@@ -36,6 +36,10 @@ COMMANDS = {
         *("serving.service", "run_worker"),
         "Take trainings from the queue until SIGTERM.",
     ),
+    "buyer": CommandEntry(
+        *("serving.service", "run_buyer"),
+        "Carry out runs: buy for sessions that buy by themselves, until SIGTERM.",
+    ),
     "migrate": CommandEntry(
         *("serving.service", "migrate"),
         "Bring the database to the present schema; change nothing on a current one.",
@@ -93,6 +97,10 @@ COMMANDS = {
     "predict": CommandEntry(
         *("predictions", "predict_rows"),
         "Predict every row of a table under a budget, or several.",
+    ),
+    "decide": CommandEntry(
+        *("deciding", "decide_cases"),
+        "Buy for every case of a file until it is decided, and write the decisions.",
     ),
     "ask": CommandEntry(
         *("models", "ask_case"),

@@ -1,6 +1,5 @@
 """Routes of sessions."""
 
-import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -9,7 +8,7 @@ from askless.app.documents.fields import Key
 from askless.app.documents.http import doubts
 from askless.app.documents.http import outcomes as told
 from askless.app.documents.http import sessions as schemas
-from askless.app.documents.http.terms import TermsRequest
+from askless.app.documents.http.terms import SessionChange
 from askless.app.documents.words import SessionState
 from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
@@ -23,46 +22,26 @@ from askless.app.http.plumbing.deps import (
     Loaded,
     LogFields,
     ReadDb,
-    make_moment,
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
-from askless.app.http.plumbing.tags import (
-    IfMatch,
-    IfNoneMatch,
-    has_version,
-    read_versions,
+from askless.app.http.plumbing.runs import (
+    Prefer,
+    read_wait,
+    wait_for_run,
 )
+from askless.app.http.plumbing.session_calls import Call, Change
+from askless.app.http.plumbing.tags import IfNoneMatch, has_version
 from askless.app.records import SessionFilter
 from askless.app.service import sessions as service
+from askless.app.service.buying import starts
 from askless.app.service.sessions import answering, checks, lists, outcomes
-from askless.app.service.sessions.opened import OpenSession, SessionCall
+from askless.app.service.sessions.opened import OpenSession
 from askless.core.catalogue.prices import from_micros
 
 router = APIRouter(prefix="/predict", tags=["predict"], route_class=RetriedRoute)
 TakesJson = Depends(require_distinct)
-CREATED = 201
-SESSION_ID = re.compile("ses_[0-9a-f]{24}")
-
-
-async def get_call(id: str, request: Request) -> SessionCall:
-    # What is no id may be anything, a patient's name too.
-    if SESSION_ID.fullmatch(id):
-        request.scope["log_fields"]["session"] = id
-    return SessionCall(id, request.app.state.loaded, make_moment(request))
-
-
-Call = Annotated[SessionCall, Depends(get_call)]
-
-
-async def get_change(
-    id: str, request: Request, if_match: IfMatch = None
-) -> SessionCall:
-    call = await get_call(id, request)
-    return call if if_match is None else call._replace(versions=read_versions(if_match))
-
-
-Change = Annotated[SessionCall, Depends(get_change)]
+CREATED, ACCEPTED = 201, 202
 
 
 def respond_with_session(
@@ -79,7 +58,7 @@ def respond_with_session(
         "unit": view.budget.unit,
     }
     headers = {"ETag": f'"{view.version}"'}
-    if status == CREATED:
+    if status in (CREATED, ACCEPTED):
         headers["Location"] = f"/predict/{view.id}"
     content = view.model_dump_json()
     return Response(content, status, headers, media_type="application/json")
@@ -89,18 +68,39 @@ def respond_with_session(
     "",
     status_code=CREATED,
     response_model=schemas.Session,
+    responses={
+        200: {"model": schemas.Session, "description": "A run that has ended by then."},
+        202: {"model": schemas.Session, "description": "A run that buys by itself."},
+    },
     openapi_extra=problem_docs("not-found", "limit-reached"),
     operation_id="start_session",
     summary="Start a session",
 )
 async def start_session(
-    body: schemas.PredictRequest, change: JsonChanges, loaded: Loaded, at: At
+    request: Request,
+    body: schemas.PredictRequest,
+    change: JsonChanges,
+    loaded: Loaded,
+    at: At,
+    prefer: Prefer = None,
 ) -> Response:
-    """Open a session. Nothing is charged until an answer comes."""
-    return await change(
-        lambda db: service.start(db, loaded, body, at),
-        lambda opened: respond_with_session(opened.view, change.fields, CREATED),
+    """Open a session. Nothing is charged until an answer comes.
+
+    With `run` the service buys by itself: the answer is 202, or after `Prefer: wait=10`
+    the session as it is by then, with 200 where it has ended.
+    """
+    if not body.run:
+        return await change(
+            lambda db: service.start(db, loaded, body, at),
+            lambda opened: respond_with_session(opened.view, change.fields, CREATED),
+        )
+    wish = starts.RunStart(body, request.app.state.settings.provider_hosts)
+    response = await change(
+        lambda db: starts.start(db, loaded, wish, at),
+        lambda opened: respond_with_session(opened.view, change.fields, ACCEPTED),
     )
+    wait_s = read_wait(prefer)
+    return await wait_for_run(request, change, response, wait_s) if wait_s else response
 
 
 @router.get("", operation_id="list_sessions", summary="List sessions, newest first")
@@ -140,14 +140,17 @@ def get_session(
     response_model=schemas.Session,
     openapi_extra=problem_docs("session-closed"),
     operation_id="change_session",
-    summary="Change the budget or the aim",
+    summary="Change the budget, the aim or the run",
 )
 async def change_terms(
-    body: TermsRequest, change: JsonChanges, call: Change
+    body: SessionChange, change: JsonChanges, call: Change
 ) -> Response:
-    """Change the budget, never below what is spent, or what sessions are to reach."""
+    """Change the budget, never below what is spent, or what sessions are to reach.
+
+    Of a run also whether it buys, pauses, or goes on by hand (`run`: null).
+    """
     return await change(
-        lambda db: service.change_terms(db, call, body),
+        lambda db: starts.change(db, call, body),
         lambda opened: respond_with_session(opened.view, change.fields),
     )
 

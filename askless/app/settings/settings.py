@@ -219,6 +219,14 @@ class Settings(BaseSettings):
     smart_servers: dict[ServerName, SmartServer] = Field(
         default={}, description="Record systems that may launch us, by names of yours."
     )
+    secrets: Path | None = Field(
+        default=None,
+        description="Folder of the secrets that providers need, a file for each.",
+    )
+    provider_hosts: list[str] = Field(
+        default=[],
+        description='Hosts that providers may call, such as `["api.example"]`.',
+    )
     limit_requests_per_minute: int = Field(
         default=6_000, ge=1, description="Requests a key may send in a minute."
     )

@@ -38,12 +38,38 @@ IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
 TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 CHANGING = ("state", "document", "version", "updated_at")
+HOLD = (
+    sessions.update()
+    .where(
+        IS_IT,
+        sa.or_(
+            sessions.c.budget_limit.is_(None),
+            sessions.c.budget_limit >= AFTER + sessions.c.held,
+        ),
+    )
+    .values(held=sessions.c.held + AMOUNT)
+    .returning(sessions.c.held)
+)
 SAVE = (
     sessions.update()
     .where(IS_IT, FITS)
     .values(spent=AFTER, held=HELD, **{name: sa.bindparam(name) for name in CHANGING})
     .returning(*ROWS.columns)
 )
+
+
+def hold(db: Transaction, session_id: str, amount: int) -> bool:
+    """Reserve an amount of a session's budget; False where it does not fit.
+
+    One conditional statement decides, whatever else charges at the same time.
+    """
+    row = execute(db, HOLD, {"session_id": session_id, "amount": amount}).first()
+    return row is not None
+
+
+def set_price_list(db: Transaction, session_id: str, price_list_id: str) -> None:
+    """Put a locked session under other prices."""
+    ROWS.change(db, session_id, price_list_id=price_list_id)
 
 
 def refund(db: Transaction, session_id: str, amount: int) -> None:
@@ -61,7 +87,7 @@ def save(
 ) -> PredictSession | None:
     """Charge a locked session and store its new state, in one statement.
 
-    `released` is what a call that has ended had reserved; a negative amount reserves.
+    `released` is what a call that has ended had reserved.
     Returns the stored session. Returns None and changes nothing if the amount exceeds
     what remains of the budget.
     """
@@ -157,6 +183,20 @@ def list_by_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ..
     """Return the sessions that have these ids, erased ones too."""
     unique_ids = sorted(set(ids))
     return ROWS.page(db, len(unique_ids), None, sessions.c.id.in_(unique_ids)).items
+
+
+def list_references(db: Transaction) -> set[str]:
+    """Return the references of all sessions of a tenant."""
+    query = sa.select(sessions.c.client_ref).where(
+        is_own(sessions), sessions.c.client_ref.is_not(None)
+    )
+    return set(execute(db, query).scalars())
+
+
+def find_referred(db: Transaction, client_ref: str) -> PredictSession:
+    """Return the newest session with a reference; raise NotFoundError."""
+    items = ROWS.page(db, 1, None, sessions.c.client_ref == client_ref).items
+    return ROWS.require(next(iter(items), None))
 
 
 def is_model_in_use(

@@ -7,9 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
@@ -31,7 +28,7 @@ from askless.core.session.explorations import (
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
-from askless.core.session.probability import decide_label
+from askless.core.session.probability import compute_lead, decide_label
 from askless.core.session.promises import make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
@@ -73,14 +70,6 @@ def make_forecast(ensemble: Ensemble, policy: Policy, standing: Standing) -> For
         n_draws=n_draws,
         hoeffding_p=hoeffding_p,
     )
-
-
-def compute_lead(margins: FloatArray) -> float:
-    """Return `Forecast.margin` from the margins of one row, (n_outputs,)."""
-    if margins.size == 1:
-        return float(margins[0])
-    second, first = np.sort(margins)[-2:].tolist()
-    return float(first - second) / 2
 
 
 def start(
@@ -212,7 +201,7 @@ def observe(
     )
 
 
-def settle(ensemble: Ensemble, state: State, purchase: Purchase) -> State:
+def take_purchase(ensemble: Ensemble, state: State, purchase: Purchase) -> State:
     """Take what a seller brought at the amount that it charges, and go on.
 
     The amount is neither computed nor checked against the budget, which the caller has
@@ -237,6 +226,14 @@ def hold(ensemble: Ensemble, state: State, amount: int) -> State:
     return decide_next_step(ensemble, replace(state, held=amount))
 
 
+def finish(state: State) -> State:
+    """End a session for the reason that it advises to stop; unless it has ended."""
+    if state.is_ended:
+        return state
+    reason = state.stop_reason or "plan_complete"
+    return replace(state, next_feature_idx=None, stop_reason=reason, is_ended=True)
+
+
 def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State:
     """Change the most that may be charged, and find the next question anew.
 
@@ -245,7 +242,7 @@ def change_budget(ensemble: Ensemble, state: State, budget: int | None) -> State
     """
     if state.is_ended:
         raise ClosedError("the session was stopped")
-    if budget is not None and budget < state.spent:
+    if budget is not None and budget < state.spent + state.held:
         raise RefusedError([Refusal("budget", "must be at least what is spent")])
     # Answers so far were chosen under another budget.
     is_led = state.is_led and not state.history

@@ -121,3 +121,11 @@ def decide_label(ensemble: Ensemble, chances: FloatArray) -> IntArray:
         return pick_class(ensemble, chances, TIE)
     gains = -(chances @ np.array(ensemble.error_costs))
     return pick_class(ensemble, gains, TIE)
+
+
+def compute_lead(margins: FloatArray) -> float:
+    """Return `Forecast.margin` from the margins of one row, (n_outputs,)."""
+    if margins.size == 1:
+        return float(margins[0])
+    second, first = np.sort(margins)[-2:].tolist()
+    return float(first - second) / 2

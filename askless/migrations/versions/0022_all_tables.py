@@ -387,6 +387,7 @@ def make_sessions() -> None:
         sa.Column("price_list_id", sa.String(40)),
         sa.Column("client_ref", sa.String(200)),
         sa.Column("held", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
+        sa.Column("is_run", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.CheckConstraint(
             "state IN ('open', 'waiting', 'closed')", name=op.f("ck_sessions_state")
         ),

@@ -8,6 +8,7 @@ from askless.core.catalogue.catalogue import Group
 from askless.core.errors import OverBudgetError, UselessAnswerError
 from askless.core.session import machine
 from askless.core.session.certainty import is_vote_certain
+from askless.core.session.machine import hold, take_purchase
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, Charge, Purchase
 from askless.core.session.steps import trace_answers
@@ -172,7 +173,7 @@ def test_a_seller_settles_a_value_at_its_own_price():
     ensemble, state = begin([7, 5])
     answers = (Answer(0, "value", 1.0),)
 
-    after = machine.settle(ensemble, state, Purchase(0, 9, "charge", answers, "firmo"))
+    after = take_purchase(ensemble, state, Purchase(0, 9, "charge", answers, "firmo"))
 
     assert after.charges == (Charge(0, 9, provider="firmo"),)
     assert after.history == (Answer(0, "value", 1.0, 9, 1.0),)
@@ -183,8 +184,8 @@ def test_a_seller_settles_a_value_at_its_own_price():
 def test_a_seller_settles_a_miss_that_leaves_the_offer_open():
     ensemble, state = begin([7, 5])
 
-    after = machine.settle(ensemble, state, Purchase(0, 9, MISS, (), "firmo"))
-    again = machine.settle(ensemble, after, Purchase(0, 8, MISS, (), "geo"))
+    after = take_purchase(ensemble, state, Purchase(0, 9, MISS, (), "firmo"))
+    again = take_purchase(ensemble, after, Purchase(0, 8, MISS, (), "geo"))
 
     assert again.charges == (Charge(0, 9, MISS, "firmo"), Charge(0, 8, MISS, "geo"))
     assert (after.outcomes, after.next_feature_idx) == ((None, None), 0)
@@ -199,7 +200,7 @@ def test_an_empty_answer_that_costs_nothing_has_no_charge():
     ensemble, state = begin([7, 5], per_call=())
     answers = (Answer(0, "unavailable"),)
 
-    after = machine.settle(ensemble, state, Purchase(0, 0, MISS, answers, "firmo"))
+    after = take_purchase(ensemble, state, Purchase(0, 0, MISS, answers, "firmo"))
 
     assert after.charges == ()
     assert (after.outcomes[0], after.next_feature_idx) == ("unavailable", 1)
@@ -209,7 +210,7 @@ def test_a_value_had_for_nothing_is_never_charged():
     ensemble, state = begin([7, 5])
     answers = (Answer(0, "value", 1.0),)
 
-    state = machine.settle(ensemble, state, Purchase(0, 0, "charge", answers, "firmo"))
+    state = take_purchase(ensemble, state, Purchase(0, 0, "charge", answers, "firmo"))
     state = observe(ensemble, state, 0, "value", 0.0)
 
     assert state.spent == 0
@@ -221,7 +222,7 @@ def test_a_seller_settles_a_bundle_whole(kind):
     outcome = ("value", 1.0) if kind == "charge" else ("unavailable",)
     answers = (Answer(1, "unavailable"), Answer(0, *outcome))
 
-    after = machine.settle(ensemble, state, Purchase(0, 60, kind, answers, "lab"))
+    after = take_purchase(ensemble, state, Purchase(0, 60, kind, answers, "lab"))
     corrected = observe(ensemble, after, 1, "value", 1.0)
 
     assert after.charges == (Charge(0, 60, kind, "lab"), Charge(1, 0))
@@ -238,7 +239,7 @@ def test_what_is_known_is_not_discarded_by_an_empty_answer():
     state = machine.start(ensemble, 100, known={0: 1.0})
     answers = (Answer(0, "unavailable"),)
 
-    after = machine.settle(ensemble, state, Purchase(0, 7, MISS, answers, "firmo"))
+    after = take_purchase(ensemble, state, Purchase(0, 7, MISS, answers, "firmo"))
 
     assert (after.outcomes[0], after.values[0], after.spent) == ("known", 1.0, 7)
 
@@ -248,7 +249,7 @@ def test_an_ended_session_takes_what_was_bought():
     state = machine.stop(state)
     answers = (Answer(1, "value", 1.0),)
 
-    after = machine.settle(ensemble, state, Purchase(1, 9, "charge", answers, "firmo"))
+    after = take_purchase(ensemble, state, Purchase(1, 9, "charge", answers, "firmo"))
 
     assert (after.spent, after.outcomes[1]) == (9, "value")
     assert (after.is_ended, after.is_led) == (True, False)
@@ -257,8 +258,8 @@ def test_an_ended_session_takes_what_was_bought():
 def test_what_is_held_is_not_spent_twice():
     ensemble, state = begin([7, 5], budget=10)
 
-    held = machine.hold(ensemble, state, 4)
-    after = machine.hold(ensemble, held, 0)
+    held = hold(ensemble, state, 4)
+    after = hold(ensemble, held, 0)
 
     assert (held.remaining, held.next_feature_idx) == (6, None)
     assert (after.remaining, after.next_feature_idx) == (10, 0)

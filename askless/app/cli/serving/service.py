@@ -3,7 +3,7 @@
 import errno
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
@@ -32,7 +32,15 @@ from askless.core.warm import warm_up
 
 # Address at which `serve` listens by default.
 ADDRESS = f"http://127.0.0.1:{USUAL}"
-WORKER = (sys.executable, "-m", "askless.app.cli", "worker", "--with-parent")
+CHILDREN = {
+    name: (sys.executable, "-m", "askless.app.cli", name, "--with-parent")
+    for name in ("worker", "buyer")
+}
+
+
+WithParent = Annotated[
+    bool, typer.Option("--with-parent", help="End when standard input does.")
+]
 
 
 def show_demo(
@@ -55,7 +63,7 @@ def show_demo(
                 "doors": settings.doors or list_installed_doors(),
             }
             served = settings.model_copy(update=shown)
-            run_server(served, bound, with_worker=True, with_case=True)
+            run_server(served, bound, children=CHILDREN, with_case=True)
 
 
 def enqueue_others(settings: Settings) -> None:
@@ -69,25 +77,30 @@ def enqueue_others(settings: Settings) -> None:
 def serve_api(
     host: Host = "127.0.0.1",
     port: Port = None,
-    worker: Annotated[bool, typer.Option(help="Run a worker beside the API.")] = True,
+    worker: Annotated[
+        bool, typer.Option(help="Run a worker and a buyer beside the API.")
+    ] = True,
 ) -> None:
     with bind(host, port) as bound, open_settings() as settings:
         if settings.is_embedded:
             prepare_database(settings)
         else:
             check_database(settings)
-        run_server(settings, bound, with_worker=worker)
+        run_server(settings, bound, children=CHILDREN if worker else {})
 
 
-def run_worker(
-    with_parent: Annotated[
-        bool, typer.Option("--with-parent", help="End when standard input does.")
-    ] = False,
-) -> None:
+def run_worker(with_parent: WithParent = False) -> None:
     from askless.app import worker
 
     with open_settings() as settings:
         worker.run(settings, sys.stdin.fileno() if with_parent else None)
+
+
+def run_buyer(with_parent: WithParent = False) -> None:
+    from askless.app import buyer
+
+    with open_settings() as settings:
+        buyer.carry_out_runs(settings, sys.stdin.fileno() if with_parent else None)
 
 
 def migrate() -> None:
@@ -166,7 +179,7 @@ def run_server(
     settings: Settings,
     bound: socket.socket,
     *,
-    with_worker: bool,
+    children: Mapping[str, Sequence[str]],
     with_case: bool = False,
 ) -> None:
     """Serve, and print the address once requests are answered.
@@ -193,7 +206,7 @@ def run_server(
         sys.stdout.flush()
 
     logs.configure_logging()
-    serve(settings, bound, worker=WORKER if with_worker else None, tell=tell)
+    serve(settings, bound, children=children, tell=tell)
 
 
 def address_of(bound: socket.socket) -> str:

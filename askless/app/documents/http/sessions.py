@@ -1,9 +1,11 @@
 """Bodies of requests and responses about sessions."""
 
 from datetime import datetime
+from typing import Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
+from askless.app.documents.buying.runs import Keys, RunView, WebhookWish
 from askless.app.documents.fields import (
     AcceptUnseen,
     ClientRef,
@@ -106,6 +108,20 @@ class PredictRequest(WithBudget):
         description="Of the label set at the session's end, which holds the true "
         "class with at least this chance.",
     )
+    run: bool = Field(
+        default=False,
+        description="Let the service buy by itself until the session ends: the answer "
+        "is 202, or with `Prefer: wait=10` the session as it is by then.",
+    )
+    keys: Keys = Field(
+        default_factory=dict,
+        examples=[{"domain": "acme.example"}],
+        description="What providers know the case by: no features, never logged, "
+        "erased with the case. Of a run only.",
+    )
+    webhook: WebhookWish | None = Field(
+        default=None, description="Whom to tell of the run's end."
+    )
     explore: float = Field(
         default=0.0,
         ge=RATES[0],
@@ -114,6 +130,12 @@ class PredictRequest(WithBudget):
         description="Chance before each question, and before the end, that another "
         "affordable feature is asked, drawn at random; once a session at most.",
     )
+
+    @model_validator(mode="after")
+    def _check_run(self) -> Self:
+        if not self.run and (self.keys or self.webhook is not None):
+            raise ValueError("keys and webhook are of a run: say `run: true`")
+        return self
 
 
 class GivenAnswer(Shape):
@@ -292,5 +314,6 @@ class Session(Answer):
     certificate: Certificate | None = Field(
         description="Null unless `stop` has a `disagreement`."
     )
+    run: RunView | None = Field(description="Null: the service does not buy itself.")
     created_at: datetime = Field(examples=[EXAMPLE_TIME])
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])

@@ -1,6 +1,6 @@
 """Schemas of what a session may spend, and of targets for the average session."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -37,6 +37,16 @@ class TermsRequest(Shape):
     )
     aim: AimWish | None = Field(
         default=None, examples=[{"mean_budget": 75}], description="Null: none."
+    )
+
+
+class SessionChange(TermsRequest):
+    """A change of the terms of a session, or of what its run does."""
+
+    run: Literal["paused", "buying"] | None = Field(
+        default=None,
+        examples=["paused"],
+        description="Pause the run, let it go on, or null: hand it to a person.",
     )
 
 

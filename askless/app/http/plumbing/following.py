@@ -53,11 +53,20 @@ class EventFeed:
 
 
 class Watch:
-    """Polls while a stream is open; `fetch` returns the events after known numbers."""
+    """Polls while a stream is open; `fetch` returns the events after known numbers.
 
-    def __init__(self, fetch: Fetch, is_stopping: Callable[[], bool]) -> None:
+    A stream ends with an event of a type in `finals`.
+    """
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        is_stopping: Callable[[], bool],
+        finals: Sequence[str] = FINAL_STATES,
+    ) -> None:
         self.fetch = fetch
         self.is_stopping = is_stopping
+        self.finals = finals
         self.feeds: dict[str, EventFeed] = {}
         self.poller: asyncio.Task[None] | None = None
 
@@ -70,7 +79,7 @@ class Watch:
                 for event in feed.events[number:]:
                     number = event.number
                     yield event
-                if feed.events and feed.events[-1].type in FINAL_STATES:
+                if feed.events and feed.events[-1].type in self.finals:
                     return
                 await changed.wait()
 

@@ -1,15 +1,14 @@
 """Start, change, stop and erase sessions."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import NamedTuple
 
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.http.terms import TermsRequest
-from askless.app.documents.prices import write_prices
 from askless.app.documents.session.state import write_state
 from askless.app.records import ModelHead, Moment, PredictSession
 from askless.app.service import limits
@@ -25,17 +24,22 @@ from askless.app.service.sessions.opened import (
     row_state,
     save,
 )
+from askless.app.service.sessions.prices import store_prices
 from askless.app.service.sessions.requests import check_known
 from askless.app.service.sessions.terms import change_state, requested_aim
-from askless.app.store import models, price_lists, retries, sessions
+from askless.app.store import models, retries, sessions
+from askless.app.store.buying import calls, providers, runs
 from askless.app.store.database.transactions import Transaction
-from askless.app.store.price_lists import StoredPriceList
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import ClosedError
+from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.policies import check_policy
 from askless.core.session.state import StopRule
 from askless.core.session.steps import add_step_chances
+
+#: what a run's providers charge, as the catalogue of its session
+Reprice = Callable[[Ensemble], Catalogue]
 
 
 class ChosenModel(NamedTuple):
@@ -46,15 +50,24 @@ class ChosenModel(NamedTuple):
 
 
 def choose_model(
-    db: Transaction, loaded: LoadedModels, request: PredictRequest, now: datetime
+    db: Transaction,
+    loaded: LoadedModels,
+    request: PredictRequest,
+    now: datetime,
+    reprice: Reprice | None = None,
 ) -> ChosenModel:
-    """Find the model of a new session, and store the requested price list."""
+    """Find the model of a new session, and store the requested price list.
+
+    `reprice` returns the prices of a run, which its providers say.
+    """
     head = lock_model(db, loaded, request.model)
-    if request.prices is None:
+    own = ensemble = loaded.get(db, head.id).ensemble
+    if request.prices is not None:
+        ensemble = own.at_prices(request.prices.build("prices"), "prices")
+    repriced = ensemble.catalogue if reprice is None else reprice(ensemble)
+    if request.prices is None and repriced == own.catalogue:
         return ChosenModel(head.id, None)
-    ensemble = loaded.get(db, head.id).ensemble
-    repriced = ensemble.at_prices(request.prices.build("prices"), "prices").catalogue
-    return ChosenModel(head.id, store_prices(db, head, repriced, now).id)
+    return ChosenModel(head.id, store_prices(db, head.id, repriced, now).id)
 
 
 def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
@@ -71,28 +84,20 @@ def lock_model(db: Transaction, loaded: LoadedModels, key: str) -> ModelHead:
             return head
 
 
-def store_prices(
-    db: Transaction, head: ModelHead, repriced: Catalogue, now: datetime
-) -> StoredPriceList:
-    """Store a price list; sessions with the same prices share one."""
-    document = write_prices(repriced)
-    digest = sha256(document.encode()).hexdigest()
-    key = price_lists.make_id()
-    prices = StoredPriceList(key, head.id, digest, document, now)
-    stored = price_lists.find_same(db, head.id, digest)
-    return stored or price_lists.insert_once(db, prices)
-
-
 def start(
-    db: Transaction, loaded: LoadedModels, request: bodies.PredictRequest, at: Moment
+    db: Transaction,
+    loaded: LoadedModels,
+    request: bodies.PredictRequest,
+    at: Moment,
+    reprice: Reprice | None = None,
 ) -> OpenSession:
-    """Open a session; nothing is charged yet.
+    """Open a session; nothing is charged yet. With `reprice` it is a run's.
 
     Raises NotFoundError for an unknown model, RefusedError for a broken rule, and
     LimitError if the key has too many sessions.
     """
     now = at.now
-    choice = choose_model(db, loaded, request, now)
+    choice = choose_model(db, loaded, request, now, reprice)
     limits.check_session(db, at)
     model = loaded.get(db, *choice)
     catalogue = model.ensemble.catalogue
@@ -121,6 +126,7 @@ def start(
         updated_at=now,
         price_list_id=choice.price_list_id,
         client_ref=request.client_ref,
+        is_run=reprice is not None,
     )
     sessions.insert(db, session)
     return OpenSession(session, model, state, texts)
@@ -160,6 +166,9 @@ def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
     if state is opened.state:
         return opened
     require_version(opened.session, call.versions)
+    if opened.run is not None and opened.run.state in ("paused", "released"):
+        # The buyer ends the run: it writes the receipt.
+        runs.change(db, call.id, state="buying", holder=None)
     return save(db, replace(opened, state=state), call.at.now)
 
 
@@ -170,8 +179,17 @@ def erase(db: Transaction, call: SessionCall) -> None:
     if session.document is not None or session.client_ref is not None:
         current = apply_expiry(session, call.at)
         require_version(current, call.versions)
-        sessions.erase(db, current, call.at.now)
-        retries.remove_of_session(db, call.id)
+        erase_case(db, current, call.at.now)
+
+
+def erase_case(db: Transaction, session: PredictSession, now: datetime) -> None:
+    """Erase what is stored of a locked session's case, everywhere."""
+    sessions.erase(db, session, now)
+    retries.remove_of_session(db, session.id)
+    if session.is_run:
+        runs.erase(db, session.id, now)
+        calls.erase(db, session.id)
+        providers.forget_session(db, session.id)
 
 
 SOME = 200
@@ -188,8 +206,7 @@ def erase_old(db: Transaction, at: Moment, least_age: timedelta) -> int:
         for session in batch:
             current = apply_expiry(session, at)
             if current.state == "closed" and current.updated_at < before:
-                sessions.erase(db, current, at.now)
-                retries.remove_of_session(db, session.id)
+                erase_case(db, current, at.now)
                 n_erased += 1
         if len(batch) < SOME:
             return n_erased

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from askless.app.documents.http.sessions import AnswersRequest
+from askless.app.errors import ConflictError
 from askless.app.service.sessions.opened import (
     OpenSession,
     SessionCall,
@@ -11,6 +12,7 @@ from askless.app.service.sessions.opened import (
     save,
 )
 from askless.app.service.sessions.requests import check_answers
+from askless.app.store.buying import calls
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import ClosedError
 from askless.core.session import machine
@@ -28,6 +30,7 @@ def answer(
     opened = lock_open(db, call)
     if opened is None:
         raise ClosedError("the session takes no more answers")
+    refuse_bought(db, opened, request)
     after = take_new_answers(opened, request)
     if after is opened:
         return opened, 0
@@ -36,6 +39,17 @@ def answer(
     return save(db, after, call.at.now, charges), sum(
         charge.amount for charge in charges
     )
+
+
+def refuse_bought(
+    db: Transaction, opened: OpenSession, request: AnswersRequest
+) -> None:
+    """Raise ConflictError for what a run is buying just now: it would be paid twice."""
+    bought = calls.list_features_on_the_way(db, opened.session.id) if opened.run else ()
+    for given in request.answers:
+        if given.feature in bought:
+            detail = f"{given.feature} is being bought just now: wait for its answer."
+            raise ConflictError("being-bought", detail)
 
 
 def take_new_answers(opened: OpenSession, request: AnswersRequest) -> OpenSession:

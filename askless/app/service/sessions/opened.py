@@ -14,11 +14,18 @@ from typing import NamedTuple
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.session.state import Texts, parse_state, write_state
 from askless.app.errors import ConflictError
-from askless.app.records import LedgerEntry, Moment, PredictSession, SessionState
+from askless.app.records import (
+    LedgerEntry,
+    Moment,
+    PredictSession,
+    SessionState,
+    StoredRun,
+)
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.expiry import expire, expired_row, is_due
-from askless.app.service.sessions.views import erased_view, view_of
+from askless.app.service.sessions.views import erased_view, run_view, view_of
 from askless.app.store import ledger, sessions
+from askless.app.store.buying import runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import ClosedError, OverBudgetError
@@ -61,9 +68,10 @@ def write_charges(
             session_id=session.id,
             feature=feature.name,
             group=feature.group,
-            kind="charge",
+            kind=charge.kind,
             amount=charge.amount,
             unit=session.unit,
+            provider=charge.provider,
         )
         ledger.append(db, entry)
 
@@ -86,10 +94,13 @@ class OpenSession:
     model: Model
     state: State
     texts: Texts
+    #: the buying of the session; None: it is no run
+    run: StoredRun | None = None
 
     @property
     def view(self) -> bodies.Session:
-        return view_of(self.session, self.model, self.state, self.texts)
+        view = view_of(self.session, self.model, self.state, self.texts)
+        return view.model_copy(update={"run": run_view(self.session, self.run)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +109,20 @@ class ErasedSession:
 
     session: PredictSession
     model_name: str
+    run: StoredRun | None = None
 
     @property
     def view(self) -> bodies.Session:
-        return erased_view(self.session, self.model_name)
+        view = erased_view(self.session, self.model_name)
+        return view.model_copy(update={"run": run_view(self.session, self.run)})
 
 
 def find(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
     session = sessions.get(db, call.id)
     opened = open_session(db, session, call)
     if opened is None:
-        return ErasedSession(session, call.loaded.get(db, session.model_id).name)
+        name = call.loaded.get(db, session.model_id).name
+        return ErasedSession(session, name, find_run(db, session))
     return opened
 
 
@@ -141,10 +155,21 @@ def open_session(
         return None
     model = call.loaded.get(db, session.model_id, session.price_list_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
+    state = replace(state, held=session.held)
     while is_due(session, call.at):
         state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)
-    return OpenSession(session, model, state, texts)
+    return OpenSession(session, model, state, texts, find_run(db, session))
+
+
+def open_stored(session: PredictSession, model: Model) -> State:
+    """Return the state of a session that is not erased, as it is stored."""
+    assert session.document is not None, "it has one"
+    return parse_state(session.document, model.ensemble.catalogue)[0]
+
+
+def find_run(db: Transaction, session: PredictSession) -> StoredRun | None:
+    return runs.find(db, session.id) if session.is_run else None
 
 
 def row_state(state: State) -> SessionState:
@@ -161,10 +186,17 @@ def require_version(session: PredictSession, versions: frozenset[int] | None) ->
 
 
 def save(
-    db: Transaction, opened: OpenSession, now: datetime, charges: Sequence[Charge] = ()
+    db: Transaction,
+    opened: OpenSession,
+    now: datetime,
+    charges: Sequence[Charge] = (),
+    released: int = 0,
 ) -> OpenSession:
-    """Store what a session has come to as its next version, and charge."""
-    return store(db, next_version(opened, now), charges)
+    """Store what a session has come to as its next version, and charge.
+
+    `released` is what was reserved for a call that has ended.
+    """
+    return store(db, next_version(opened, now), charges, released)
 
 
 def next_version(opened: OpenSession, now: datetime) -> OpenSession:
@@ -175,14 +207,18 @@ def next_version(opened: OpenSession, now: datetime) -> OpenSession:
 
 
 def store(
-    db: Transaction, opened: OpenSession, charges: Sequence[Charge] = ()
+    db: Transaction,
+    opened: OpenSession,
+    charges: Sequence[Charge] = (),
+    released: int = 0,
 ) -> OpenSession:
     """Store a locked session and charge it; raise OverBudgetError."""
     catalogue = opened.model.ensemble.catalogue
     state = add_step_chances(opened.model.ensemble, opened.state)
     document = write_state(state, catalogue, opened.texts)
     amount = sum(charge.amount for charge in charges)
-    saved = sessions.save(db, replace(opened.session, document=document), amount)
+    row = replace(opened.session, document=document)
+    saved = sessions.save(db, row, amount, released)
     if saved is None:
         raise find_refusal(db, opened.session, catalogue, charges)
     write_charges(db, saved, catalogue, charges)

@@ -3,12 +3,13 @@
 from collections import Counter
 from typing import Any
 
+from askless.app.documents.buying.runs import RunView
 from askless.app.documents.fields import Value
 from askless.app.documents.http import certificates, explanations, questions
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.models import ModelGroup
 from askless.app.documents.session.state import Texts
-from askless.app.records import PredictSession
+from askless.app.records import PredictSession, StoredRun
 from askless.app.service.sessions.terms import aim_of
 from askless.app.words.own_questions import describe_out_of_force
 from askless.app.words.stops import describe_stop, to_sentence
@@ -61,7 +62,16 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
         explore=None,
         certificate=None,
         aim=None,
+        run=None,
     )
+
+
+def run_view(session: PredictSession, run: StoredRun | None) -> RunView | None:
+    """Return the body of a session's run; that of a closed session has ended."""
+    if run is None:
+        return None
+    is_over = session.state == "closed"
+    return RunView.of(run, **({"state": "ended"} if is_over else {}))
 
 
 def view_of(
@@ -87,6 +97,7 @@ def view_of(
         pending=[features[idx].name for idx in state.pending],
         warnings=doubts_of(ensemble, state, texts),
         prices=None if session.price_list_id is None else prices_of(ensemble),
+        run=None,
     )
 
 

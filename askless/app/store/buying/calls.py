@@ -1,5 +1,7 @@
 """Calls to providers: one row for each request of a run, or of a test."""
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 
 from askless.app.records import Page, StoredCall
@@ -66,6 +68,23 @@ def count_on_the_way(db: Transaction, provider: str) -> int:
         is_own(calls), calls.c.provider == provider, calls.c.state.in_(ON_THE_WAY)
     )
     return int(execute(db, query).scalar() or 0)
+
+
+def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:
+    """Return the features that a session is buying just now."""
+    query = sa.select(calls.c.features).where(
+        is_own(calls), calls.c.session_id == session_id, calls.c.state.in_(ON_THE_WAY)
+    )
+    return {name for names in execute(db, query).scalars() for name in names}
+
+
+def list_ended(db: Transaction, session_ids: Sequence[str]) -> list[StoredCall]:
+    """Return the ended calls of sessions of any tenant, in their order."""
+    query = sa.select(*ROWS.columns).where(
+        calls.c.session_id.in_(session_ids), calls.c.state.not_in(ON_THE_WAY)
+    )
+    rows = db.execute(query.order_by(calls.c.session_id, calls.c.number))
+    return [ROWS.read(row) for row in rows]
 
 
 def page(

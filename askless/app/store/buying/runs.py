@@ -4,6 +4,7 @@ A claim is a lease: whoever holds a run sends heartbeats by the database's clock
 another buyer takes over what has been silent for too long.
 """
 
+from collections.abc import Collection
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 from askless.app.records import StoredRun
 from askless.app.store.database.clock import sql_now
 from askless.app.store.database.sql_types import Id, UtcDateTime
-from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tables import metadata, sessions, tenant_key
 from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
@@ -67,17 +68,27 @@ def change(db: Transaction, session_id: str, **values: object) -> None:
     execute(db, runs.update().where(IS_IT).values(**values), {"whose": session_id})
 
 
+def is_free(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
+    """Return the condition that nobody carries a run out, or its holder is silent."""
+    is_silent = runs.c.heartbeat_at < sql_now(db, timeout_s)
+    is_left = sa.or_(runs.c.holder.is_(None), is_silent)
+    return sa.and_(runs.c.state == "buying", is_left)
+
+
+def is_any_free(db: Transaction, timeout_s: float) -> bool:
+    """Return whether a run of any tenant waits for a buyer."""
+    query = sa.select(runs.c.session_id).where(is_free(db, timeout_s)).limit(1)
+    return db.execute(query).first() is not None
+
+
 def claim(db: Transaction, holder: str, timeout_s: float, most: int) -> list[StoredRun]:
     """Claim the oldest runs that nobody holds, or whose holder is silent.
 
     All tenants share the queue. Two buyers that claim at once get different runs.
     """
-    is_free = sa.or_(
-        runs.c.holder.is_(None), runs.c.heartbeat_at < sql_now(db, timeout_s)
-    )
     oldest = (
         sa.select(runs.c.session_id)
-        .where(runs.c.state == "buying", is_free)
+        .where(is_free(db, timeout_s))
         .order_by(runs.c.created_at)
         .limit(most)
         .with_for_update(skip_locked=True)
@@ -91,15 +102,50 @@ def claim(db: Transaction, holder: str, timeout_s: float, most: int) -> list[Sto
     return [StoredRun(*tuple(row)) for row in db.execute(change_holder)]
 
 
-def record_heartbeat(db: Transaction, holder: str) -> None:
-    """Record that a buyer still works on all the runs that it holds."""
-    is_held = sa.and_(runs.c.holder == holder, runs.c.state == "buying")
+def record_heartbeat(db: Transaction, holder: str, held: Collection[str]) -> None:
+    """Record that a buyer still carries runs out."""
+    is_held = sa.and_(runs.c.holder == holder, runs.c.session_id.in_(held))
     db.execute(runs.update().where(is_held).values(heartbeat_at=sql_now(db)))
 
 
-def let_go(db: Transaction, holder: str) -> None:
+def let_go(db: Transaction, holder: str, session_id: str) -> None:
+    """Hand back a run, where the buyer still holds it."""
+    is_held = sa.and_(IS_IT, runs.c.holder == holder)
+    execute(db, runs.update().where(is_held).values(holder=None), {"whose": session_id})
+
+
+def leave(db: Transaction, holder: str) -> None:
     """Hand back all the runs that a buyer holds."""
     db.execute(runs.update().where(runs.c.holder == holder).values(holder=None))
+
+
+def let_all_go(db: Transaction) -> None:
+    """Hand back all the runs of a tenant, whoever holds them."""
+    execute(db, runs.update().where(is_own(runs)).values(holder=None))
+
+
+def count_all(db: Transaction) -> tuple[int, int, int]:
+    """Return how many runs of a tenant go on, have ended, and what they have spent."""
+    is_ended = runs.c.state == "ended"
+    query = (
+        sa.select(
+            sa.func.count().filter(sa.not_(is_ended)),
+            sa.func.count().filter(is_ended),
+            sa.func.coalesce(sa.func.sum(sessions.c.spent), 0),
+        )
+        .join_from(runs, sessions, sessions.c.id == runs.c.session_id)
+        .where(is_own(runs))
+    )
+    n_running, n_ended, spent = tuple(execute(db, query).one())
+    return n_running, n_ended, int(spent)
+
+
+def list_ended(db: Transaction, session_ids: Collection[str]) -> dict[str, datetime]:
+    """Return when runs of any tenant have ended, of those that have."""
+    query = sa.select(runs.c.session_id, runs.c.ended_at).where(
+        runs.c.session_id.in_(session_ids), runs.c.state == "ended"
+    )
+    return {row.session_id: row.ended_at for row in db.execute(query)}
 
 
 def erase(db: Transaction, session_id: str, now: datetime) -> None:

@@ -157,6 +157,8 @@ sessions = sa.Table(
     sa.Column("client_ref", sa.String(200)),
     # Reserved for calls on their way.
     sa.Column("held", sa.BigInteger, nullable=False, server_default="0"),
+    # Whether it has a row in `runs`.
+    sa.Column("is_run", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.CheckConstraint("state IN ('open', 'waiting', 'closed')", name="state"),
     sa.CheckConstraint("spent >= 0", name="spent_not_negative"),
     sa.CheckConstraint("held >= 0", name="held_not_negative"),

@@ -1,0 +1,194 @@
+"""Decide a whole file of cases without a service, on a journal beside the result.
+
+The journal is an embedded database of our own kind: the same sessions, calls, ledger
+and rules as in the service. After a crash the same command goes on where it stopped.
+"""
+
+import asyncio
+import fcntl
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from askless.app.buyer.buyer import RunBuyer
+from askless.app.documents.buying.providers import Provider, write_provider
+from askless.app.documents.files import replace_file
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.shape import read_shape
+from askless.app.records import DEFAULT_TENANT
+from askless.app.service import models, operations
+from askless.app.service.buying import listing, starts
+from askless.app.service.buying.listing import Decision
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine, transaction
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
+
+ORDER, LOCK, DATABASE = "order.json", "lock", "askless.db"
+LOOK_S = 0.05
+N_CONNECTIONS = 4
+
+
+class FileCase(NamedTuple):
+    """One row of a file: what is known of it, and its keys."""
+
+    number: int
+    known: dict[str, Any]
+    keys: dict[str, str]
+
+
+@dataclass(frozen=True)
+class FileOrder:
+    """What a whole file is decided by."""
+
+    model: models.CheckedModel
+    providers: Mapping[str, Provider]
+    #: fields of each session's request, such as its budget
+    terms: Mapping[str, Any]
+    #: SHA-256 of the file of cases
+    cases: str
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """What tells this order from another one, by its parts."""
+        listed = {name: write_provider(p) for name, p in self.providers.items()}
+        parts = {"model": self.model.text, "providers": listed, "terms": {**self.terms}}
+        return {
+            name: sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
+            for name, part in parts.items()
+        } | {"cases": self.cases}
+
+
+class FileTally(NamedTuple):
+    """How far a file has come; money in micro-units."""
+
+    n_ended: int
+    spent: int
+
+
+@contextmanager
+def open_journal(
+    folder: Path, order: FileOrder, settings: Settings
+) -> Iterator["Journal"]:
+    """Open the journal of a file, for this process alone.
+
+    Raises RefusedError where another process has it, or where it is the journal of
+    another order.
+    """
+    folder.mkdir(exist_ok=True)
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            rule = "must not be in use: another process decides this file"
+            raise RefusedError([Refusal("--out", rule, str(folder))]) from None
+        check_order(folder, order)
+        own = settings.model_copy(update={"home": folder, "database_url": None})
+        operations.migrate(own.url)
+        engine = create_engine(own.url, N_CONNECTIONS)
+        try:
+            journal = Journal(RunBuyer(own, engine), order)
+            journal.prepare()
+            replace_file(folder / ORDER, json.dumps(order.digests))
+            yield journal
+        finally:
+            engine.dispose()
+
+
+def check_order(folder: Path, order: FileOrder) -> None:
+    """Refuse a journal that was begun with another model, file or budget."""
+    with suppress(FileNotFoundError):
+        begun = json.loads((folder / ORDER).read_text("utf-8"))
+        changed = [name for name, text in order.digests.items() if begun[name] != text]
+        if changed:
+            rule = (
+                "must have a journal of the same order: "
+                f"{' and '.join(changed)} differ; name another --out, or remove it"
+            )
+            raise RefusedError([Refusal("--out", rule, str(folder))])
+
+
+@dataclass
+class Journal:
+    """The sessions of a file, and the buyer that carries them out."""
+
+    buyer: RunBuyer
+    order: FileOrder
+    model_id: str = ""
+
+    def work(self, act: Callable[[Transaction], Any]) -> Any:
+        with transaction(self.buyer.engine, DEFAULT_TENANT) as db:
+            return act(db)
+
+    def prepare(self) -> None:
+        """Store model and providers, and let go of what a killed process has held."""
+        now = datetime.now(UTC)
+
+        def store(db: Transaction) -> str:
+            listing.let_all_go(db)
+            head = listing.find_model(db)
+            if head is None:
+                head = models.import_model(db, self.order.model, now, as_version=False)
+            for name, provider in self.order.providers.items():
+                listing.put_provider(db, name, write_provider(provider), now)
+            return head.id
+
+        self.model_id = self.work(store)
+
+    async def decide(
+        self,
+        cases: Iterable[FileCase],
+        at_once: int,
+        report: Callable[[FileTally], None],
+    ) -> None:
+        """Carry out the run of each case, so many at once; report the progress."""
+        buying = asyncio.create_task(self.buyer.work())
+        try:
+            begun = await asyncio.to_thread(self.work, listing.list_references)
+            for case in cases:
+                if str(case.number) in begun:
+                    continue
+                while await self.look(report) >= at_once:
+                    await asyncio.sleep(LOOK_S)
+                await asyncio.to_thread(self.start, case)
+            while await self.look(report):
+                await asyncio.sleep(LOOK_S)
+        finally:
+            self.buyer.stop.set()
+            await buying
+
+    async def look(self, report: Callable[[FileTally], None]) -> int:
+        """Report the progress; return how many runs have not ended."""
+        n_running, n_ended, spent = await asyncio.to_thread(self.work, listing.count)
+        report(FileTally(n_ended, spent))
+        return int(n_running)
+
+    def start(self, case: FileCase) -> None:
+        """Start the run of a case."""
+        raw = {
+            **self.order.terms,
+            "model": self.model_id,
+            "known": case.known,
+            "keys": case.keys,
+            "run": True,
+            "accept_unseen": True,
+            "client_ref": str(case.number),
+        }
+        request = read_shape(PredictRequest, raw, f"row {case.number}")
+        wish = starts.RunStart(request, self.buyer.settings.provider_hosts)
+        at = self.buyer.settings.moment_at(datetime.now(UTC))
+        loaded = self.buyer.buying.loaded
+        self.work(lambda db: starts.start(db, loaded, wish, at))
+
+    def list_decisions(self) -> Iterator[Decision]:
+        """Yield what was decided, case by case."""
+        loaded = self.buyer.buying.loaded
+        for number in sorted(map(int, self.work(listing.list_references))):
+            read = partial(listing.read_decision, loaded=loaded, number=number)
+            yield self.work(read)

@@ -1,0 +1,126 @@
+"""Wait for a run, and stream its events."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from time import monotonic
+from typing import Annotated
+
+import anyio
+from fastapi import Header, Request, Response
+from fastapi.sse import ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from askless.app.documents.buying.runs import RunEvent
+from askless.app.errors import NothingToComeError
+from askless.app.http.plumbing.auth import Called
+from askless.app.http.plumbing.deps import Changer, Engine, make_moment, read_db
+from askless.app.http.plumbing.following import RETRY_MS, Events, LastEvent, Watch
+from askless.app.service import sessions
+from askless.app.service.buying import events
+from askless.app.service.sessions.opened import SessionCall
+
+WAIT = re.compile(r"wait\s*=\s*\"?([0-9]{1,4})\"?")
+MOST_WAIT_S = 60
+LOOK_S = 0.05
+
+Prefer = Annotated[
+    str | None,
+    Header(
+        max_length=200,
+        description="`wait=10`: answer once the run has ended, after 10 seconds at "
+        "the latest, 60 at most.",
+        examples=["wait=10"],
+    ),
+]
+
+
+def read_wait(prefer: str | None) -> int:
+    """Return the seconds of `Prefer: wait=…` (RFC 7240); what it can't read is 0."""
+    parts = (prefer or "").lower().split(",")
+    waits = (WAIT.fullmatch(part.split(";")[0].strip()) for part in parts)
+    return next((min(MOST_WAIT_S, int(m.group(1))) for m in waits if m), 0)
+
+
+async def wait_for_run(
+    request: Request, change: Changer, response: Response, wait_s: int
+) -> Response:
+    """Return the session of a run once it has ended, or as it is when time is up.
+
+    A run that was started before, and whose answer is replayed, is waited for too.
+    """
+    session_id = response.headers["location"].rpartition("/")[2]
+    call = SessionCall(session_id, request.app.state.loaded, make_moment(request))
+    tenant_id, until = change.caller.tenant_id, monotonic() + wait_s
+
+    def is_ended() -> bool:
+        with read_db(change.engine, None) as db:
+            return bool(events.list_ended(db, [session_id]))
+
+    def show() -> Response:
+        with read_db(change.engine, tenant_id) as db:
+            view = sessions.get(db, call)
+        has_ended = view.run is None or view.run.state == "ended"
+        headers = {
+            "ETag": f'"{view.version}"',
+            "Location": f"/predict/{view.id}",
+            "Preference-Applied": f"wait={wait_s}",
+        }
+        status = 200 if has_ended else 202
+        content = view.model_dump_json()
+        return Response(content, status, headers, media_type="application/json")
+
+    while monotonic() < until and not request.app.state.stopping:
+        if await run_in_threadpool(is_ended):
+            break
+        await anyio.sleep(LOOK_S)
+    return await run_in_threadpool(show)
+
+
+def require_running(
+    id: str,
+    request: Request,
+    engine: Engine,
+    caller: Called,
+    last_event_id: LastEvent = 0,
+) -> str:
+    """Answer 404 for what is no session, 204 if nothing is left to stream."""
+    call = SessionCall(id, request.app.state.loaded, make_moment(request))
+    with read_db(engine, caller.tenant_id) as db:
+        view = sessions.get(db, call)
+        if view.run is None:
+            raise NothingToComeError
+        if view.run.state == "ended" and not events.list_events(
+            db, {id: last_event_id}
+        ).get(id):
+            raise NothingToComeError
+    return id
+
+
+def get_watch(request: Request) -> Watch:
+    """Return the process's watch over runs; make it on first use."""
+    state = request.app.state
+
+    def fetch(numbers: dict[str, int]) -> Events:
+        with read_db(state.engine, None) as db:
+            return events.list_events(db, numbers)
+
+    if not hasattr(state, "run_watch"):
+        state.run_watch = Watch(fetch, lambda: bool(state.stopping), (events.ENDED,))
+    watch: Watch = state.run_watch
+    return watch
+
+
+async def stream_run(
+    request: Request, id: str, last_event_id: int
+) -> AsyncIterator[ServerSentEvent]:
+    """Yield the events of a run until it has ended."""
+    async with aclosing(get_watch(request).follow(id, last_event_id)) as followed:
+        async for event in followed:
+            data = {**event.data, "at": event.at}
+            yield ServerSentEvent(
+                data=RunEvent.model_validate(data),
+                event=event.type,
+                id=str(event.number),
+                retry=RETRY_MS,
+            )

@@ -1,0 +1,1 @@
+"""Providers, runs, calls and receipts of sessions that buy by themselves."""

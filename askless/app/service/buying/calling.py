@@ -1,0 +1,195 @@
+"""One paid call to a provider outside of any session: to try it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from askless.app.documents.buying.providers import Provider
+from askless.app.errors import ConflictError
+from askless.app.records import StoredCall
+from askless.app.service.buying.offers import (
+    billing_of,
+    list_offers,
+    open_filler,
+    price_offer,
+)
+from askless.app.service.buying.reading import (
+    MissingError,
+    make_message,
+    read_body,
+    search,
+)
+from askless.app.service.buying.sending import Message, Reply, Sender
+from askless.app.service.buying.settling import note_behaviour
+from askless.app.service.buying.verdicts import CallTerms, Verdict, judge
+from askless.app.service.loaded import LoadedModels
+from askless.app.store import models
+from askless.app.store.buying import calls, providers
+from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.errors import Refusal, RefusedError
+
+# Models that are looked through for what a provider fills, newest first.
+SOME_MODELS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOrder:
+    """A call that is reserved, its request, and by what it will be judged."""
+
+    call: StoredCall
+    message: Message
+    terms: CallTerms
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCall:
+    """A call that has ended, with what was read; nothing of that is stored."""
+
+    call: StoredCall
+    #: by feature, as the provider wrote it
+    values: dict[str, Any]
+    #: rules that values broke, by feature
+    refusals: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPlace:
+    """Where a test finds its models and secrets, and when it takes place."""
+
+    loaded: LoadedModels
+    secrets: Path | None
+    now: datetime
+
+
+def prepare(
+    db: Transaction, place: TrialPlace, name: str, keys: Mapping[str, str]
+) -> TrialOrder:
+    """Reserve a test call within the ceiling of the day.
+
+    Raises NotFoundError for an unknown provider, RefusedError for a key or secret that
+    is missing and for a provider without a price, ConflictError where the provider
+    cools down or its ceiling has no room.
+    """
+    stored = providers.get_locked(db, name)
+    filler = open_filler(stored)
+    provider = filler.provider
+    if filler.is_cooling(place.now):
+        raise ConflictError(
+            "conflict", f"{name} cools down until {stored.cools_until}."
+        )
+    try:
+        message = make_message(provider, keys, place.secrets)
+    except MissingError as error:
+        where = f"keys.{error.placeholder.name}"
+        if error.placeholder.kind == "secret":
+            where = "request"
+        raise RefusedError([Refusal(where, str(error))]) from None
+    catalogue, unit = find_catalogue(db, place.loaded, provider)
+    price = provider.price
+    if price is None:
+        idxs = list_offers(catalogue).get(provider.fills)
+        if idxs is None:
+            rule = "is required: no model has a price for what it fills"
+            raise RefusedError([Refusal("price", rule)])
+        price = price_offer(catalogue, idxs)
+    call = StoredCall(
+        id=calls.make_id(),
+        session_id=None,
+        provider=name,
+        number=1,
+        state="reserved",
+        features=tuple(provider.read),
+        price=price,
+        charged=0,
+        unit=unit,
+        idempotency_key="",
+        day=f"{place.now:%Y-%m-%d}",
+        created_at=place.now,
+    )
+    call = replace(call, idempotency_key=call.id)
+    if not providers.reserve(db, name, call.day, price, provider.ceilings.day):
+        raise ConflictError("conflict", f"The ceiling of {name} has no room today.")
+    calls.insert(db, call)
+    idx = catalogue.feature_idxs[next(iter(provider.read))]
+    billing = provider.billing or billing_of(catalogue, idx)
+    terms = CallTerms(provider, catalogue, call.features, price, billing)
+    return TrialOrder(call, message, terms)
+
+
+def find_catalogue(
+    db: Transaction, loaded: LoadedModels, provider: Provider
+) -> tuple[Catalogue, str]:
+    """Return the catalogue of the newest model that a provider fills, and its unit.
+
+    Without one, features are read as they come: any text, or any number.
+    """
+    names = {*provider.read}
+    for head in models.page(db, SOME_MODELS, None).items:
+        catalogue = loaded.get(db, head.id).ensemble.catalogue
+        if names <= catalogue.feature_idxs.keys():
+            return catalogue, catalogue.cost_unit
+    features = tuple(Feature(name, "category", cost=0) for name in provider.read)
+    return Catalogue(features), ""
+
+
+def mark_sent(db: Transaction, order: TrialOrder, now: datetime) -> None:
+    calls.change(db, order.call.id, state="sent", sent_at=now)
+
+
+def finish(
+    db: Transaction, order: TrialOrder, verdict: Verdict, now: datetime
+) -> StoredCall:
+    """Write the end of a test call and what it cost; a second time changes nothing."""
+    call = calls.get_locked(db, order.call.id)
+    if call.state == "sent":
+        charged = verdict.amount
+        providers.settle(db, call.provider, call.day, call.price, charged)
+        note_behaviour(db, call.provider, verdict, now)
+        calls.change(
+            db,
+            call.id,
+            state=verdict.state,
+            charged=charged,
+            reason=verdict.reason,
+            status=verdict.status,
+            latency_ms=verdict.latency_ms,
+            attempts=verdict.attempts,
+            ended_at=now,
+        )
+    return calls.get(db, call.id)
+
+
+def read_raw(order: TrialOrder, reply: Reply) -> dict[str, Any]:
+    """Return what stands at each path of an answer, as it was written."""
+    try:
+        document = read_body(reply.body)
+    except ValueError:
+        return {}
+    read = order.terms.provider.read
+    return {name: search(path, document) for name, path in read.items()}
+
+
+async def call_once(
+    order: TrialOrder,
+    sender: Sender,
+    work: Callable[[Callable[[Transaction], Any]], Any],
+    clock: Callable[[], datetime],
+) -> TriedCall:
+    """Send a prepared call once, and settle it.
+
+    `work` awaits something done in a transaction of its own: the call is marked as sent
+    before it leaves.
+    """
+    await work(lambda db: mark_sent(db, order, clock()))
+    provider = order.terms.provider
+    message = order.message.with_header(
+        provider.idempotency_header, order.call.idempotency_key
+    )
+    reply = await sender.send(message, provider.timeout_s, is_repeatable=False)
+    verdict = judge(order.terms, reply, 1)
+    call = await work(lambda db: finish(db, order, verdict, clock()))
+    refusals = {} if verdict.answer is None else verdict.answer.refusals
+    return TriedCall(call, read_raw(order, reply), refusals)

@@ -1,0 +1,66 @@
+"""The runs of a whole file, in a database that has nothing else."""
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from askless.app.records import ModelHead, StoredProvider
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.opened import open_stored
+from askless.app.store import models, sessions
+from askless.app.store.buying import calls, providers, runs
+from askless.app.store.database.transactions import Transaction
+from askless.core.session import machine
+
+let_all_go = runs.let_all_go
+count = runs.count_all
+list_references = sessions.list_references
+
+
+class Decision(NamedTuple):
+    """What became of a case; money in micro-units."""
+
+    number: int
+    label: str
+    probability: float
+    spent: int
+    stop_reason: str | None
+    #: features that were asked, empty answers too, in order
+    features: tuple[str, ...]
+    #: providers whose call is in doubt
+    in_doubt: tuple[str, ...]
+    hash: str | None
+
+
+def find_model(db: Transaction) -> ModelHead | None:
+    """Return the model of the file; None before it is stored."""
+    return next(iter(models.page(db, 1, None).items), None)
+
+
+def put_provider(
+    db: Transaction, name: str, document: dict[str, Any], now: datetime
+) -> None:
+    """Store a provider, unless it is there."""
+    if providers.find(db, name) is None:
+        stored = StoredProvider(providers.make_id(), name, document, now, now)
+        providers.insert(db, stored)
+
+
+def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decision:
+    """Return what became of the case with a number."""
+    session = sessions.find_referred(db, str(number))
+    model = loaded.get(db, session.model_id, session.price_list_id)
+    state = open_stored(session, model)
+    forecast = machine.forecast(model.ensemble, state)
+    made, run = calls.list_of_session(db, session.id), runs.find(db, session.id)
+    receipt = json.loads((run and run.receipt) or "{}")
+    return Decision(
+        number=number,
+        label=model.ensemble.classes[forecast.label].label,
+        probability=forecast.probabilities[forecast.label],
+        spent=session.spent,
+        stop_reason=state.stop_reason,
+        features=tuple(dict.fromkeys(n for call in made for n in call.features)),
+        in_doubt=tuple(call.provider for call in made if call.state == "in_doubt"),
+        hash=receipt.get("hash"),
+    )

@@ -1,0 +1,151 @@
+"""Which providers fill what a model may ask for, and at what prices.
+
+An offer is what one call buys: a bundle, or a feature. Several providers of an offer
+are alternatives: the cheapest comes first, and the next one only where those before
+came back empty, failed or cool down.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+
+import numpy as np
+
+from askless.app.documents.buying.providers import Billing, Provider
+from askless.app.documents.shape import read_shape
+from askless.app.records import StoredProvider
+from askless.app.store.buying import providers
+from askless.app.store.database.transactions import Transaction
+from askless.core.arrays import BoolArray
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
+from askless.core.errors import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """A provider with its document."""
+
+    stored: StoredProvider
+    provider: Provider
+
+    @property
+    def name(self) -> str:
+        return self.stored.name
+
+    def is_cooling(self, now: datetime) -> bool:
+        until = self.stored.cools_until
+        return until is not None and until > now
+
+
+# By id and time of change: a document is read once.
+@lru_cache(maxsize=1_000)
+def parse(key: str, changed: datetime, document: str) -> Provider:
+    del key, changed
+    return read_shape(Provider, json.loads(document), "provider")
+
+
+def open_filler(stored: StoredProvider) -> Filler:
+    text = json.dumps(stored.document)
+    return Filler(stored, parse(stored.id, stored.updated_at, text))
+
+
+def list_fillers(db: Transaction, catalogue: Catalogue) -> dict[str, list[Filler]]:
+    """Return the providers of each offer of a catalogue, cheapest first."""
+    fillers: dict[str, list[Filler]] = {}
+    offers = list_offers(catalogue)
+    for stored in providers.list_all(db):
+        filler = open_filler(stored)
+        if filler.provider.fills in offers:
+            fillers.setdefault(filler.provider.fills, []).append(filler)
+    for name, listed in fillers.items():
+        own = price_offer(catalogue, offers[name])
+        listed.sort(key=lambda filler: (price_filler(filler, own), filler.name))
+    return fillers
+
+
+def price_filler(filler: Filler, own: int) -> int:
+    """Return what a provider charges; `own` is the catalogue's price."""
+    price = filler.provider.price
+    return own if price is None else price
+
+
+def list_offers(catalogue: Catalogue) -> dict[str, tuple[int, ...]]:
+    """Return the features of each offer: of a bundle by its name, others by theirs."""
+    offers: dict[str, tuple[int, ...]] = {}
+    for idx in range(len(catalogue.features)):
+        name = offer_name(catalogue, idx)
+        offers[name] = (*offers.get(name, ()), idx)
+    return offers
+
+
+def offer_name(catalogue: Catalogue, feature_idx: int) -> str:
+    """Return the name of the offer that has a feature."""
+    if catalogue.is_bundled[feature_idx]:
+        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].name
+    return catalogue.features[feature_idx].name
+
+
+def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
+    """Return the catalogue's price of an offer, without the fee of an open group."""
+    first = feature_idxs[0]
+    if catalogue.is_bundled[first]:
+        return int(catalogue.fees[int(catalogue.group_idxs[first])])
+    return catalogue.features[first].cost
+
+
+def billing_of(catalogue: Catalogue, feature_idx: int) -> Billing:
+    """Return by what the offer of a feature is billed."""
+    if catalogue.is_bundled[feature_idx]:
+        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].billing
+    return catalogue.features[feature_idx].billing
+
+
+def charge_as(catalogue: Catalogue, fillers: Iterable[Filler]) -> Catalogue:
+    """Return a catalogue at the prices and by the billing of one provider an offer."""
+    offers = list_offers(catalogue)
+    features, groups = list(catalogue.features), list(catalogue.groups)
+    for filler in fillers:
+        first = offers[filler.provider.fills][0]
+        price = price_filler(filler, price_offer(catalogue, [first]))
+        billing = filler.provider.billing
+        group_idx = int(catalogue.group_idxs[first])
+        if group_idx != NO_GROUP and catalogue.is_bundled[first]:
+            group = groups[group_idx]
+            group = replace(group, price=price, billing=billing or group.billing)
+            groups[group_idx] = group
+        else:
+            feature = features[first]
+            feature = replace(feature, cost=price, billing=billing or feature.billing)
+            features[first] = feature
+    return replace(catalogue, features=tuple(features), groups=tuple(groups))
+
+
+def check_filled(
+    catalogue: Catalogue,
+    is_used: BoolArray,
+    known: Iterable[str],
+    fillers: dict[str, list[Filler]],
+) -> list[Refusal]:
+    """Refuse features that cost something and that nobody can answer, by name."""
+    given = set(known)
+    refusals = []
+    for idx in np.flatnonzero(is_used).tolist():
+        name, offer = catalogue.features[idx].name, offer_name(catalogue, idx)
+        costs = price_offer(catalogue, [idx]) > 0
+        if name in given or not costs:
+            continue
+        if offer not in fillers:
+            rule = "is required: no provider fills it"
+            refusals.append(Refusal(f"known.{name}", rule))
+        elif not any(name in filler.provider.read for filler in fillers[offer]):
+            rule = f"is required: no provider of {offer} reads it"
+            refusals.append(Refusal(f"known.{name}", rule))
+    return refusals
+
+
+def list_used(is_used: BoolArray, catalogue: Catalogue) -> set[str]:
+    """Return the offers that have a feature that the model reads."""
+    idxs = np.flatnonzero(is_used).tolist()
+    return {offer_name(catalogue, idx) for idx in idxs}

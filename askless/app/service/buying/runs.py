@@ -1,0 +1,308 @@
+"""Decide what a run does next, reserve it, and settle what came of it.
+
+Each function is one transaction of its caller, on locked rows: the session first, then
+its run, then the provider. A crash leaves what some undisturbed run could have left.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from askless.app.documents.buying.providers import Provider
+from askless.app.records import CallState, Moment, StoredCall
+from askless.app.service.buying import receipts
+from askless.app.service.buying.offers import (
+    Filler,
+    billing_of,
+    charge_as,
+    list_offers,
+    offer_name,
+    open_filler,
+)
+from askless.app.service.buying.reading import (
+    MissingError,
+    ReadAnswer,
+    digest_request,
+    make_message,
+)
+from askless.app.service.buying.sending import Message, Reply
+from askless.app.service.buying.settling import (
+    apply_verdict,
+    note_behaviour,
+    settle_erased,
+)
+from askless.app.service.buying.turns import (
+    Buying,
+    CallOrder,
+    Pause,
+    RunTurn,
+    Step,
+    is_over,
+    list_usable,
+    make_call,
+    open_turn,
+    outcome_of,
+)
+from askless.app.service.buying.verdicts import (
+    CACHE,
+    EMPTY,
+    IN_DOUBT,
+    NOT_SENT,
+    CallTerms,
+    Verdict,
+    judge,
+    read_cached,
+)
+from askless.app.service.sessions.opened import SessionCall, lock_open
+from askless.app.service.sessions.prices import reprice
+from askless.app.store import sessions
+from askless.app.store.buying import calls, deliveries, providers, runs
+from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.prices import price_feature
+from askless.core.session.answers import compute_paid, list_revealed
+from askless.core.session.machine import finish, take_purchase
+from askless.core.session.state import Answer, Purchase
+
+claim, is_any_free, record_heartbeat = (
+    runs.claim,
+    runs.is_any_free,
+    runs.record_heartbeat,
+)
+let_go, leave = runs.let_go, runs.leave
+# How long to wait where a provider has as many calls on their way as it takes.
+BUSY_S = 0.05
+# The longest that a reserved call waits for its turn.
+PATIENCE_S = 2.0
+
+
+def advance(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Step:
+    """Decide the next purchase and reserve it; end the run where there is none."""
+    turn = open_turn(db, buying, session_id, at)
+    return None if turn is None else take_turn(turn)
+
+
+def take_turn(turn: RunTurn) -> Step:
+    """Go on until a call is reserved, nothing can leave, or the run has ended."""
+    if turn.run.state != "buying":
+        runs.change(turn.db, turn.run.session_id, holder=None)
+        return None
+    while not is_over(turn.state):
+        step = try_offer(turn)
+        if step is not None:
+            return step
+    end(turn)
+    return None
+
+
+def try_offer(turn: RunTurn) -> Step:
+    """Reserve a call for the question; None where the plan was made anew instead."""
+    catalogue = turn.opened.model.ensemble.catalogue
+    feature_idx = turn.state.next_feature_idx
+    assert feature_idx is not None, "not over"
+    name = offer_name(catalogue, feature_idx)
+    before = calls.list_of_session(turn.db, turn.run.session_id)
+    fillers = list_usable(turn, name, before)
+    if not fillers:
+        give_up(turn, name, feature_idx, before)
+        return None
+    filler = fillers[0]
+    if charges_otherwise(turn, filler):
+        return None
+    try:
+        keys = turn.run.keys or {}
+        message = make_message(filler.provider, keys, turn.buying.secrets)
+    except MissingError as error:
+        turn.leave_out(filler.name, str(error))
+        return None
+    cached = find_cached(turn, filler)
+    number = len(before) + 1
+    if cached is not None:
+        take_cached(turn, filler, number, cached)
+        return None
+    return reserve(turn, filler, message, number)
+
+
+def give_up(turn: RunTurn, offer: str, idx: int, before: list[StoredCall]) -> None:
+    """Answer an offer that nobody is left for."""
+    state, catalogue = turn.state, turn.opened.model.ensemble.catalogue
+    features = list_offers(catalogue)[offer]
+    names = tuple(catalogue.features[feature_idx].name for feature_idx in features)
+    outcome = outcome_of(before, names)
+    revealed = list_revealed(catalogue, state, idx)
+    answers = tuple(Answer(feature_idx, outcome) for feature_idx in revealed)
+    purchase = Purchase(idx, 0, "charge", answers)
+    turn.change(take_purchase(turn.opened.model.ensemble, state, purchase))
+
+
+def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
+    """Make the plan anew at the prices of a provider, where they are others."""
+    catalogue = turn.opened.model.ensemble.catalogue
+    charged = charge_as(catalogue, [filler])
+    if charged == catalogue:
+        return False
+    loaded, now = turn.buying.loaded, turn.at.now
+    turn.opened = reprice(turn.db, loaded, turn.opened, charged, now)
+    return True
+
+
+def find_cached(turn: RunTurn, filler: Filler) -> ReadAnswer | None:
+    provider = filler.provider
+    if not provider.cache_s:
+        return None
+    since = turn.at.now - timedelta(seconds=provider.cache_s)
+    digest = digest_request(provider, turn.run.keys or {})
+    kept = providers.find_cached(turn.db, filler.name, digest, since)
+    return None if kept is None else read_cached(kept)
+
+
+def take_cached(turn: RunTurn, filler: Filler, number: int, cached: ReadAnswer) -> None:
+    """Take what a provider answered before; it costs nothing."""
+    idx = turn.state.next_feature_idx
+    assert idx is not None, "not over"
+    ensemble = turn.opened.model.ensemble
+    revealed = list_revealed(ensemble.catalogue, turn.state, idx)
+    call = make_call(turn, filler, number, 0, revealed)
+    state: CallState = "missed" if cached.is_empty else "settled"
+    verdict = Verdict(state, 0, "charge", EMPTY if cached.is_empty else CACHE, cached)
+    calls.insert(turn.db, replace(call, state="sent", sent_at=turn.at.now))
+    apply_verdict(turn, call, verdict)
+
+
+def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Step:
+    """Reserve a call within budget and ceiling; None where the ceiling has no room."""
+    db, now, state = turn.db, turn.at.now, turn.state
+    idx = state.next_feature_idx
+    assert idx is not None, "not over"
+    stored = providers.find_locked(db, filler.name)
+    if stored is None or open_filler(stored).is_cooling(now):
+        return None
+    provider = filler.provider
+    turn_at = max(now, stored.next_at or now)
+    wait_s = (turn_at - now).total_seconds()
+    if wait_s > PATIENCE_S:
+        return Pause(PATIENCE_S / 2)
+    if calls.count_on_the_way(db, filler.name) >= provider.at_once:
+        return Pause(BUSY_S)
+    catalogue = turn.opened.model.ensemble.catalogue
+    price = price_feature(catalogue, compute_paid(catalogue, state), idx)
+    revealed = list_revealed(catalogue, state, idx)
+    call = make_call(turn, filler, number, price, revealed)
+    ceiling = provider.ceilings.day
+    if not providers.reserve(db, filler.name, call.day, price, ceiling):
+        turn.leave_out(filler.name, "its ceiling of the day has no room")
+        return None
+    is_held = sessions.hold(db, call.session_id or "", price)
+    assert is_held, "the plan fits the budget, and the session is locked"
+    if provider.per_second is not None:
+        next_at = turn_at + timedelta(seconds=1 / provider.per_second)
+        providers.change(db, stored.id, next_at=next_at)
+    calls.insert(db, call)
+    return CallOrder(call, provider, message, wait_s)
+
+
+def make_terms(
+    db: Transaction, buying: Buying, call: StoredCall, provider: Provider
+) -> CallTerms:
+    """Return by what a call is judged: the catalogue that its session has now."""
+    session = sessions.get(db, call.session_id or "")
+    model = buying.loaded.get(db, session.model_id, session.price_list_id)
+    catalogue = model.ensemble.catalogue
+    idx = catalogue.feature_idxs[call.features[0]]
+    billing = provider.billing or billing_of(catalogue, idx)
+    return CallTerms(provider, catalogue, call.features, call.price, billing)
+
+
+def mark_sent(db: Transaction, order: CallOrder, now: datetime) -> bool:
+    """Write that a reserved call leaves now; False where it must not."""
+    call = calls.get_locked(db, order.call.id)
+    if call.state not in ("reserved", "sent"):
+        return False
+    calls.change(db, call.id, state="sent", sent_at=now)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A call that was sent, with the reply to its last attempt."""
+
+    order: CallOrder
+    reply: Reply
+    attempts: int
+
+
+def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> Step:
+    """Charge what a call has cost, take what it answered, and decide what is next.
+
+    A second time it changes nothing. The charge is written whatever became of the
+    session meanwhile, since the provider has its money.
+    """
+    session_id = result.order.call.session_id
+    assert session_id is not None, "a test is settled elsewhere"
+    opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
+    run = runs.find_locked(db, session_id)
+    call = calls.get_locked(db, result.order.call.id)
+    if call.state != "sent" or run is None:
+        return None
+    terms = make_terms(db, buying, call, result.order.provider)
+    verdict = judge(terms, result.reply, result.attempts)
+    note_behaviour(db, call.provider, verdict, at.now)
+    if opened is None:
+        settle_erased(db, call, verdict, at)
+        return None
+    turn = RunTurn(db, buying, at, opened, run)
+    apply_verdict(turn, call, verdict)
+    return take_turn(turn) if run.holder == buying.holder else None
+
+
+def end(turn: RunTurn) -> None:
+    """Close the session for its reason, and write the receipt."""
+    state = finish(turn.state)
+    if state is not turn.state:
+        turn.change(state)
+    now, session_id = turn.at.now, turn.run.session_id
+    receipt, digest = receipts.write_receipt(turn.db, turn.opened, turn.run)
+    runs.change(
+        turn.db,
+        session_id,
+        state="ended",
+        ended_at=now,
+        holder=None,
+        receipt=receipt,
+        digest=digest,
+    )
+    if turn.run.webhook is not None:
+        deliveries.insert(turn.db, session_id, now)
+
+
+def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Step:
+    """Take over a run: what was reserved is released, what was sent is sent again.
+
+    A sent call goes out again with its key where the provider tells repetitions apart;
+    else it is in doubt, and is never sent again by itself.
+    """
+    turn = open_turn(db, buying, session_id, at)
+    if turn is None:
+        return None
+    for call in calls.list_of_session(db, session_id):
+        if call.state == "reserved":
+            verdict = Verdict("released", 0, "miss", NOT_SENT)
+            apply_verdict(turn, call, verdict)
+        elif call.state == "sent":
+            again = order_again(turn, call)
+            if again is not None:
+                return again
+            verdict = Verdict("in_doubt", call.price, "charge", IN_DOUBT)
+            apply_verdict(turn, call, verdict)
+    return take_turn(turn)
+
+
+def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
+    """Return a sent call to send again; None where its provider can't tell."""
+    stored = providers.find(turn.db, call.provider)
+    provider = None if stored is None else open_filler(stored).provider
+    if provider is None or provider.idempotency_header is None:
+        return None
+    try:
+        message = make_message(provider, turn.run.keys or {}, turn.buying.secrets)
+    except MissingError:
+        return None
+    return CallOrder(call, provider, message)

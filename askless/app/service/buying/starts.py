@@ -1,0 +1,167 @@
+"""Start a run, pause it, let it go on, or hand its session to a person."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from askless.app.documents.buying.providers import host_and_port
+from askless.app.documents.http.sessions import PredictRequest
+from askless.app.documents.http.terms import SessionChange
+from askless.app.errors import ConflictError
+from askless.app.records import Moment, RunState, StoredRun
+from askless.app.service import sessions as service
+from askless.app.service.buying.offers import (
+    Filler,
+    charge_as,
+    check_filled,
+    list_fillers,
+    list_used,
+    offer_name,
+)
+from askless.app.service.buying.sending import is_listed
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.opened import (
+    OpenSession,
+    SessionCall,
+    lock_open,
+    require_version,
+    save,
+)
+from askless.app.store.buying import runs
+from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.errors import ClosedError, Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.session.answers import list_revealed
+from askless.core.session.machine import take_purchase
+from askless.core.session.state import Answer, Purchase
+
+HOST_RULE = "must be a host that the operator names (ASKLESS_PROVIDER_HOSTS)"
+
+
+class RunStart(NamedTuple):
+    """A request to start a run, and the hosts that may be called."""
+
+    request: PredictRequest
+    hosts: Sequence[str]
+
+
+def start(
+    db: Transaction, loaded: LoadedModels, wish: RunStart, at: Moment
+) -> OpenSession:
+    """Open a session that the buyer carries out.
+
+    Its prices are those of the providers. A feature that costs something and that
+    nobody fills is refused by name, before anything is bought; a provider whose key
+    the case lacks is left out.
+    """
+    request = wish.request
+    check_webhook(wish)
+    fillers: dict[str, list[Filler]] = {}
+
+    def reprice(ensemble: Ensemble) -> Catalogue:
+        catalogue = ensemble.catalogue
+        fillers.update(list_fillers(db, catalogue))
+        used = list_used(ensemble.is_used, catalogue)
+        for offer in fillers.keys() - used:
+            del fillers[offer]
+        refusals = check_filled(catalogue, ensemble.is_used, request.known, fillers)
+        if refusals:
+            raise RefusedError(refusals)
+        firsts = [first_usable(listed, request) for listed in fillers.values()]
+        return charge_as(catalogue, firsts)
+
+    opened = service.start(db, loaded, request, at, reprice)
+    left_out = {
+        filler.name: f"key {name} is missing"
+        for listed in fillers.values()
+        for filler in listed
+        for name in filler.provider.request.keys
+        if name not in request.keys
+    }
+    run = StoredRun(
+        session_id=opened.session.id,
+        state="buying",
+        keys=dict(request.keys),
+        webhook=request.webhook.model_dump() if request.webhook else None,
+        left_out=left_out,
+        created_at=at.now,
+    )
+    runs.insert(db, run)
+    opened = give_up_unfilled(db, opened, fillers, left_out, at)
+    return replace(opened, run=run)
+
+
+def first_usable(listed: Sequence[Filler], request: PredictRequest) -> Filler:
+    """Return the cheapest provider of an offer that has all its keys, or the first."""
+    has_keys = (
+        filler
+        for filler in listed
+        if request.keys.keys() >= {*filler.provider.request.keys}
+    )
+    return next(has_keys, listed[0])
+
+
+def give_up_unfilled(
+    db: Transaction,
+    opened: OpenSession,
+    fillers: dict[str, list[Filler]],
+    left_out: dict[str, str],
+    at: Moment,
+) -> OpenSession:
+    """Answer `unknown` for what nobody can fill for this case."""
+    ensemble, state = opened.model.ensemble, opened.state
+    catalogue = ensemble.catalogue
+    for idx, outcome in enumerate(opened.state.outcomes):
+        is_open = outcome is None and state.outcomes[idx] is None
+        listed = fillers.get(offer_name(catalogue, idx), [])
+        if not is_open or not ensemble.is_used[idx]:
+            continue
+        if any(filler.name not in left_out for filler in listed):
+            continue
+        revealed = list_revealed(catalogue, state, idx)
+        answers = tuple(Answer(feature_idx, "unknown") for feature_idx in revealed)
+        state = take_purchase(ensemble, state, Purchase(idx, 0, "charge", answers))
+    if state is opened.state:
+        return opened
+    return save(db, replace(opened, state=state), at.now)
+
+
+def check_webhook(wish: RunStart) -> None:
+    """Refuse a webhook to a host that is not on the list."""
+    webhook = wish.request.webhook
+    if webhook is not None and not is_listed(host_and_port(webhook.url), wish.hosts):
+        raise RefusedError([Refusal("webhook.url", HOST_RULE)])
+
+
+def change(db: Transaction, call: SessionCall, request: SessionChange) -> OpenSession:
+    """Change the run of a session, its terms, or both."""
+    changed = request.model_fields_set
+    if "run" not in changed:
+        return service.change_terms(db, call, request)
+    opened = change_run(db, call, request.run or "released")
+    if changed == {"run"}:
+        return opened
+    return service.change_terms(db, call._replace(versions=None), request)
+
+
+def change_run(db: Transaction, call: SessionCall, state: RunState) -> OpenSession:
+    """Pause a run, let it go on, or hand its session to a person (`released`).
+
+    A call that is on its way is settled all the same. Raises ClosedError for a session
+    that is over, ConflictError for one that never was a run.
+    """
+    opened = lock_open(db, call)
+    run = runs.find_locked(db, call.id)
+    if opened is None or opened.session.state == "closed":
+        raise ClosedError("the session is closed")
+    if run is None or run.state == "ended":
+        raise ConflictError("conflict", "The session is no run.")
+    if run.state == state:
+        return opened
+    require_version(opened.session, call.versions)
+    runs.change(
+        db, call.id, state=state, **({"holder": None} if state == "buying" else {})
+    )
+    # Its next version shows others that it has changed.
+    return save(db, replace(opened, run=replace(run, state=state)), call.at.now)

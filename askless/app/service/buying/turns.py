@@ -1,0 +1,162 @@
+"""One turn of a run: its locked rows, and which providers are left for an offer."""
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from askless.app.documents.buying.providers import Provider
+from askless.app.records import Moment, StoredCall, StoredRun
+from askless.app.service.buying.offers import (
+    Filler,
+    list_fillers,
+    list_offers,
+    price_filler,
+    price_offer,
+)
+from askless.app.service.buying.sending import Message
+from askless.app.service.buying.verdicts import EMPTY, NOT_SENT
+from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.opened import (
+    OpenSession,
+    SessionCall,
+    lock_open,
+    save,
+)
+from askless.app.store.buying import calls, runs
+from askless.app.store.database.transactions import Transaction
+from askless.core.session.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Buying:
+    """What runs are carried out with."""
+
+    loaded: LoadedModels
+    #: who holds the runs
+    holder: str
+    #: folder of the secrets
+    secrets: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrder:
+    """A call that is reserved, with its request."""
+
+    call: StoredCall
+    provider: Provider
+    message: Message
+    #: how long it waits for its turn, by the provider's calls a second
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing can leave just now; ask again in so many seconds."""
+
+    seconds: float
+
+
+#: None: the run has ended, or is somebody else's
+Step = CallOrder | Pause | None
+
+
+@dataclass
+class RunTurn:
+    """One transaction of a run, on its locked session and run."""
+
+    db: Transaction
+    buying: Buying
+    at: Moment
+    opened: OpenSession
+    run: StoredRun
+
+    @property
+    def state(self) -> State:
+        return self.opened.state
+
+    def change(self, state: State, released: int = 0) -> None:
+        """Store the session in a new state, with its new charges."""
+        charges = state.charges[len(self.state.charges) :]
+        changed = replace(self.opened, state=state)
+        self.opened = save(self.db, changed, self.at.now, charges, released)
+
+    def leave_out(self, name: str, reason: str) -> None:
+        """Go on without a provider, and keep why."""
+        left_out = {**self.run.left_out, name: reason}
+        runs.change(self.db, self.run.session_id, left_out=left_out)
+        self.run = replace(self.run, left_out=left_out)
+
+
+def open_turn(
+    db: Transaction, buying: Buying, session_id: str, at: Moment
+) -> RunTurn | None:
+    """Lock a run and its session; None where they are not the holder's any more."""
+    opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
+    run = runs.find_locked(db, session_id)
+    if opened is None or run is None or run.holder != buying.holder:
+        return None
+    return RunTurn(db, buying, at, opened, run)
+
+
+def is_over(state: State) -> bool:
+    return (
+        state.is_ended
+        or state.stop_reason is not None
+        or state.next_feature_idx is None
+    )
+
+
+def list_usable(turn: RunTurn, offer: str, before: list[StoredCall]) -> list[Filler]:
+    """Return the providers of an offer that may still be called for the case."""
+    catalogue = turn.opened.model.ensemble.catalogue
+    tried = {call.provider for call in before if call.reason != NOT_SENT}
+    gone = tried | turn.run.left_out.keys()
+    own = price_offer(catalogue, list_offers(catalogue)[offer])
+    remaining = turn.state.remaining
+    return [
+        filler
+        for filler in list_fillers(turn.db, catalogue).get(offer, [])
+        if filler.name not in gone
+        and not filler.is_cooling(turn.at.now)
+        and (remaining is None or price_filler(filler, own) <= remaining)
+    ]
+
+
+def outcome_of(
+    before: list[StoredCall], names: tuple[str, ...]
+) -> Literal["unavailable", "unknown"]:
+    """Return the outcome of an offer that nobody is left for.
+
+    Where a provider came back empty, that is the table's missing cell; where all of
+    them failed, nothing is known about the case.
+    """
+    is_empty = any(
+        call.state == "missed" and call.reason == EMPTY and {*names} & {*call.features}
+        for call in before
+    )
+    return "unavailable" if is_empty else "unknown"
+
+
+def make_call(
+    turn: RunTurn, filler: Filler, number: int, price: int, revealed: tuple[int, ...]
+) -> StoredCall:
+    session, features = (
+        turn.opened.session,
+        turn.opened.model.ensemble.catalogue.features,
+    )
+    text = f"{session.id},{filler.name},{number}"
+    return StoredCall(
+        id=calls.make_id(),
+        session_id=session.id,
+        provider=filler.name,
+        number=number,
+        state="reserved",
+        features=tuple(features[idx].name for idx in revealed),
+        price=price,
+        charged=0,
+        unit=session.unit,
+        idempotency_key=sha256(text.encode()).hexdigest(),
+        day=f"{turn.at.now:%Y-%m-%d}",
+        created_at=turn.at.now,
+    )

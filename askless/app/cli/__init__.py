@@ -56,6 +56,10 @@ COMMANDS = {
         *("serving.tenants", "commands"),
         "List tenants, and say how long their sessions are kept.",
     ),
+    "verify": CommandEntry(
+        *("serving.verifying", "verify_receipt"),
+        "Verify a receipt, or the whole ledger: whether it is what was written.",
+    ),
     "refresh": CommandEntry(
         *("serving.refreshing", "refresh_model"),
         "Train a challenger of a model on its cases since; for timers: --if-due.",

@@ -182,6 +182,12 @@ def list_of_session(db: Transaction, session_id: str) -> tuple[LedgerEntry, ...]
     return tuple(map(to_entry, rows))
 
 
+def list_sessions(db: Transaction) -> list[str]:
+    """Return the sessions of a tenant that have entries."""
+    query = sa.select(ledger.c.session_id).where(is_own(ledger)).distinct()
+    return list(execute(db, query.order_by(ledger.c.session_id)).scalars())
+
+
 def page(
     db: Transaction, limit: int, after: tuple[str, int] | None, filters: LedgerFilter
 ) -> Page[LedgerEntry]:

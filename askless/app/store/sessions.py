@@ -20,7 +20,7 @@ from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", "ses", sessions, PredictSession)
 make_id, insert = ROWS.make_id, ROWS.insert
-get, get_locked = ROWS.get, ROWS.get_locked
+find, get, get_locked = ROWS.find, ROWS.get, ROWS.get_locked
 
 # Built once: building a statement takes as long as running it.
 IS_IT = sa.and_(sessions.c.id == sa.bindparam("session_id"), is_own(sessions))

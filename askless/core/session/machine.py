@@ -260,8 +260,7 @@ def reverse(
 ) -> State:
     """Reverse the last charge of a feature of a kind, by a provider; decide anew.
 
-    If the feature is
-    answered differently or ordered later, it is charged at the price
+    If the feature is answered differently or ordered later, it is charged at the price
     of that time. A fee in the reversed charge is due again with the next charge of its
     group. Ended sessions allow this too. There must be such a charge.
     """

@@ -17,6 +17,7 @@ from askless.core.session import machine
 from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
+from askless.core.session.probability import decide_label
 from askless.core.session.state import Answer, Charge, Outcome, State, StopRule
 
 # Answers that are tried for how far the next one may move the prediction.
@@ -54,6 +55,8 @@ class Prospect:
     #: values that were tried, as in `Dataset.values`, ascending, each with the
     #: probability of the class after it
     answers: tuple[tuple[float, float], ...] = ()
+    #: whether none of these answers changes the label
+    keeps_label: bool = False
 
 
 def to_log_odds(chance: float) -> float:
@@ -197,13 +200,16 @@ def compute_prospect(
     if not values.size:
         return None
     values = values[evenly_spaced(values.size, N_TRIED)]
-    after = policy.predict_after(position, feature_idx, values)[:, class_idx]
+    predicted = policy.predict_after(position, feature_idx, values)
+    after = predicted[:, class_idx]
     if np.ptp(after) <= TIE:
         return None
+    labels = decide_label(ensemble, np.vstack((now, predicted)))
     chance, chances = now[class_idx], after.tolist()
     ends = min(chance, *chances), max(chance, *chances)
     answers = zip(values.tolist(), chances, strict=True)
-    return Prospect(class_idx, chance, *ends, tuple(answers))
+    keeps_label = bool((labels == labels[0]).all())
+    return Prospect(class_idx, chance, *ends, tuple(answers), keeps_label)
 
 
 def reported_class(chances: Sequence[float]) -> int:

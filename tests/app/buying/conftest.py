@@ -25,8 +25,6 @@ from tests.app.buying.vendors import Vendor, Vendors
 from tests.app.clinic import MakeApp, Put, on
 from tests.small import ensemble_of
 
-pytest_plugins = ["tests.app.conftest_http"]
-
 SHOP = Catalogue(
     features=(
         Feature("source", "category", cost=0, categories=("fair", "web")),

@@ -8,6 +8,8 @@ from fastapi.testclient import TestClient
 from tests.app.buying.conftest import DOMAINS, Decide, Provide
 from tests.app.buying.vendors import DROP_AFTER, EMPTY, NOT_JSON, Vendors, fails
 
+pytest_plugins = ["tests.app.conftest_http"]
+
 ALL = ("firmo", "visits", "score")
 
 

@@ -17,7 +17,7 @@ from tests.pages import site
 pytest_plugins = ["tests.app.conftest_http"]
 DOORS = ["mcp"]
 
-TIMES = ("created_at", "updated_at", "at")
+TIMES = ("created_at", "updated_at", "at", "digest")
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def heart(client: TestClient) -> str:
 
 
 def without_names(told: Any, case: str) -> Any:
-    """What is told, without times, and with the same id for each case."""
+    """What is told, without times and digests, and with the same id for each case."""
     text = json.dumps(told).replace(case, "ses_x")
     return json.loads(re.sub(rf'"({"|".join(TIMES)})": "[^"]*"', r'"\1": ""', text))
 

@@ -24,7 +24,7 @@ from askless.app.store import ledger, models
 from askless.app.store.buying import calls
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.stops import describe_stop, to_sentence
-from askless.app.words.wording import money
+from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import price_feature
 from askless.core.model.model import Model
 from askless.core.session import machine
@@ -191,14 +191,6 @@ def list_not_bought(opened: OpenSession, made: Sequence[StoredCall]) -> list[Not
     return sorted(items, key=lambda item: item.price)
 
 
-def verify(document: dict[str, Any]) -> list[str]:
-    """Return what is wrong with a receipt by itself: its hash, its chain, its sum."""
-    faults = []
-    if document.get("hash") != digest_receipt(document):
-        faults.append("hash: the receipt is not the one that was hashed")
-    return faults
-
-
 def explain_not_bought(
     model: Model, state: State, idxs: Sequence[int], failed: Sequence[StoredCall]
 ) -> tuple[int, str]:
@@ -227,7 +219,9 @@ def say_effect(model: Model, state: State, idxs: Sequence[int]) -> str:
         return "its answer would not have changed the prediction"
     low, high = min(p.low for p in moved), max(p.high for p in moved)
     name = ensemble.classes[moved[0].class_idx].display
-    span = f"the chance of {name} would have been from {low:.0%} to {high:.0%}"
-    if (moved[0].now < 0.5 and high < 0.5) or (moved[0].now >= 0.5 and low >= 0.5):
+    span = (
+        f"the chance of {name} would have been from {percent(low)} to {percent(high)}"
+    )
+    if all(prospect.keeps_label for prospect in moved):
         return f"{span}, and the decision the same"
     return f"{span}, which was not worth the price"

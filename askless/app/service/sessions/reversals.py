@@ -34,7 +34,9 @@ def reverse(
     else:
         ensemble = opened.model.ensemble
         feature_idx = ensemble.catalogue.feature_idxs[entry.feature]
-        state = reverse_charge(ensemble, opened.state, feature_idx)
+        state = reverse_charge(
+            ensemble, opened.state, feature_idx, entry.kind, entry.provider
+        )
         save(db, replace(opened, state=state), call.at.now)
     reversal = replace(
         entry, at=call.at.now, kind="reversal", reverses=entry.position, reason=reason

@@ -1,0 +1,145 @@
+"""kill -9 of the buyer in each state of a call: nothing is paid twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from askless.app.records import DEFAULT_TENANT
+from askless.app.settings.settings import Settings
+from askless.app.store.buying import calls
+from askless.app.store.database.engine import transaction
+from tests.app.buying.conftest import DOMAINS, Provide, shop
+from tests.app.buying.vendors import Vendors, late
+from tests.app.clinic import Put
+
+pytest_plugins = ["tests.app.conftest_http"]
+pytestmark = pytest.mark.chaos
+
+N_CASES = 20
+PATIENCE_S = 60.0
+Process = subprocess.Popen[bytes]
+
+
+def spawn(settings: Settings) -> Process:
+    """Start `askless buyer`, whose lease is over after a second."""
+    variables = {
+        "ASKLESS_HOME": str(settings.home),
+        "ASKLESS_DATABASE_URL": settings.database_url or "",
+        "ASKLESS_PROVIDER_HOSTS": f'["{settings.provider_hosts[0]}"]',
+        "ASKLESS_HEARTBEAT_TIMEOUT_S": "1",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "askless.app.cli", "buyer"],
+        env=os.environ | variables,
+    )
+
+
+@contextmanager
+def buyer_process(settings: Settings) -> Iterator[Process]:
+    process = spawn(settings)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_until(is_so: Any) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < until, "it takes too long"
+        time.sleep(0.02)
+
+
+def states(engine: sa.Engine) -> list[str]:
+    with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
+        return [call.state for call in calls.page(db, 1_000, None).items]
+
+
+@pytest.fixture
+def begun(client: TestClient, put: Put, provide: Provide) -> Any:
+    """Start twenty runs; return the ids of their sessions."""
+
+    def start(**changes: Any) -> list[str]:
+        provide("firmo", "visits", "score", timeout_s=5, attempts=3, **changes)
+        model = put(shop(), "shop")
+        body = {"model": model, "budget": 1.0, "run": True}
+        ids = []
+        for domain in DOMAINS[:N_CASES]:
+            case = body | {"keys": {"domain": domain}, "client_ref": domain}
+            response = client.post("/predict", json=case)
+            assert response.status_code == 202, response.text
+            ids.append(response.json()["id"])
+        return ids
+
+    return start
+
+
+def check_books(client: TestClient, ids: list[str], vendors: Vendors) -> int:
+    """Each case has cost what the vendors bill, but for calls that are in doubt.
+
+    Return how many of these there are.
+    """
+    billed = vendors.bill_by_case()
+    n_doubtful = 0
+    for session_id in ids:
+        session = client.get(f"/predict/{session_id}").json()
+        assert session["run"]["state"] == "ended", session
+        receipt = client.get(f"/predict/{session_id}/receipt").json()
+        doubts = [call for call in receipt["bought"] if call["state"] == "in_doubt"]
+        n_doubtful += len(doubts)
+        spent = round(1e6 * session["budget"]["spent"])
+        bill = billed.get(session["client_ref"], 0)
+        doubt = sum(round(1e6 * call["charged"]) for call in doubts)
+        assert spent - doubt <= bill <= spent, session_id
+    return n_doubtful
+
+
+@pytest.mark.parametrize("state", ["reserved", "sent", "settled"])
+@pytest.mark.parametrize("has_key", [True, False])
+def test_a_killed_buyer_pays_nothing_twice(
+    client: TestClient,
+    engine: sa.Engine,
+    settings: Settings,
+    vendors: Vendors,
+    begun: Any,
+    state: str,
+    has_key: bool,
+) -> None:
+    changes: dict[str, Any] = {} if has_key else {"idempotency_header": None}
+    if state == "reserved":
+        changes["per_second"] = 15
+    if state == "sent":
+        vendors.script("visits", *[late(1.5)] * N_CASES)
+    ids = begun(**changes)
+    first = spawn(settings)
+    try:
+        wait_until(lambda: states(engine).count(state) >= N_CASES // 2)
+    finally:
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    assert states(engine).count(state) > 0
+
+    with buyer_process(settings):
+        wait_until(
+            lambda: all(
+                client.get(f"/predict/{key}").json()["run"]["state"] == "ended"
+                for key in ids
+            )
+        )
+
+    n_doubtful = check_books(client, ids, vendors)
+    # Without a key, also calls that were on their way beside those of the state.
+    assert (not has_key and state != "sent") or (n_doubtful == 0) == has_key
+    by_key = [key for key in vendors.counts_by_key() if key is not None]
+    assert len(vendors.bill) == len({(c.vendor, c.domain) for c in vendors.bill})
+    assert bool(by_key) == has_key

@@ -18,7 +18,7 @@ BELOW = ("core", "app", "migrations", "client")
 FIRST_PARTY = (*BELOW, "askless", "tests", "benchmarks")
 LEAVES = (
     *("app.records", "app.errors", "app.settings.hosts", "app.logs", "app.problems"),
-    "core.errors",
+    *("app.settings.secrets", "core.errors"),
 )
 
 # Module prefix -> first-party prefixes it may import. The longest prefix decides.
@@ -100,6 +100,7 @@ ARROWS = {
     "app.problems": (),
     "app.settings": (*LEAVES, "app.settings"),
     "app.settings.hosts": (),
+    "app.settings.secrets": (),
     "app.settings.environment": (*LEAVES, "app.settings", "app.documents.shape"),
     "app.processes": (*LEAVES, "app.processes", "core"),
     "app.documents": (*LEAVES, "app.documents", "core"),

@@ -47,6 +47,9 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("ASKLESS_HOSTS", '["a.org", "b.org:80"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '["https://a.org"]', "such as api.example.org"),
         ("ASKLESS_HOSTS", '[""]', "such as api.example.org"),
+        ("ASKLESS_PROVIDER_HOSTS", '["https://api.example"]', "without a scheme"),
+        ("ASKLESS_PROVIDER_HOSTS", '["a.org", "b.org:443"]', "found 'b.org:443'"),
+        ("ASKLESS_PROVIDER_HOSTS", '["*"]', "such as api.example"),
         ("ASKLESS_DOORS", '["telex"]', "must be one of inference, mcp"),
         ("ASKLESS_DOORS", "mcp", 'must be JSON, such as ["one", "other"]'),
         (
@@ -95,6 +98,7 @@ def test_setting_that_makes_no_sense_is_named(
         ("ASKLESS_ORIGINS", '["https://a.org", "http://[::1]:8080", "app://x"]'),
         ("ASKLESS_HOSTS", '["a.org", "API.b.org", "10.0.0.1", "::2"]'),
         ("ASKLESS_DATASET_PLACES", '["s3://b", "file:///srv/t.1/", "gs://b/x"]'),
+        ("ASKLESS_PROVIDER_HOSTS", '["api.example", "127.0.0.1:9000", "[::1]:1"]'),
         ("ASKLESS_SERVICE_HOST", "10.0.0.1"),
         ("ASKLESS_API_PORT_8000_TCP_ADDR", "10.0.0.1"),
         ("ASKLESS_PORT", "tcp://10.0.0.1:8000"),

@@ -13,7 +13,7 @@ from pydantic_settings.exceptions import SettingsError
 from sqlalchemy.exc import ArgumentError
 
 from askless.app.documents.shape import rule_text
-from askless.app.settings.hosts import host_of
+from askless.app.settings.hosts import host_of, is_listed_form
 from askless.app.settings.places import cluster_of_settings
 from askless.app.settings.settings import DoorName, Settings
 from askless.core.errors import Refusal, RefusedError, nearest_hint, shorten
@@ -44,6 +44,10 @@ PACKAGES_OF_DOORS: dict[DoorName, str] = {"mcp": "mcp", "fhir": "fhir", "cds": "
 EXTRAS_OF_DOORS: dict[DoorName, str] = {"cds": "fhir"}
 # Never * or null: any page may send these.
 ORIGINS = "must be as a browser sends them, such as https://app.example.org"
+PROVIDER_HOSTS = (
+    "must be hosts such as api.example or 127.0.0.1:9000, without a scheme and the "
+    "usual ports 80 and 443"
+)
 DATASET_PLACES = "must be addresses such as s3://bucket/folder or file:///folder"
 # A bucket, or a folder that is not the root.
 DATASET_PLACE = re.compile(
@@ -67,7 +71,7 @@ def read_settings() -> Settings:
         refusals += [*check_places(settings), *check_callers(settings)]
         refusals += [*check_telemetry(settings), *check_cluster(settings)]
         refusals += [*check_doors(settings), *check_sign_ins(settings)]
-        refusals += check_tenants(settings)
+        refusals += [*check_tenants(settings), *check_providers(settings)]
     if refusals:
         raise RefusedError(refusals)
     return settings
@@ -135,6 +139,18 @@ def check_callers(settings: Settings) -> Iterator[Refusal]:
     if settings.cds_clients and settings.address is None:
         rule = "needs ASKLESS_ADDRESS: tokens must be meant for it"
         yield Refusal("ASKLESS_CDS_CLIENTS", rule)
+
+
+def check_providers(settings: Settings) -> Iterator[Refusal]:
+    """Yield refusals of hosts that are none, and of secrets without their folder."""
+    for host in settings.provider_hosts:
+        if not is_listed_form(host):
+            yield Refusal("ASKLESS_PROVIDER_HOSTS", PROVIDER_HOSTS, repr(host))
+            break
+    if settings.secrets is not None and not settings.secrets.expanduser().is_dir():
+        yield Refusal(
+            "ASKLESS_SECRETS", "must be a folder", repr(str(settings.secrets))
+        )
 
 
 def check_cluster(settings: Settings) -> Iterator[Refusal]:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 from askless.app import logs
 from askless.app.http import (
+    calls,
     challenges,
     datasets,
     jobs,
@@ -26,6 +27,7 @@ from askless.app.http import (
     models,
     operations,
     runs,
+    providers,
     sessions,
     trainings,
 )
@@ -68,6 +70,8 @@ SCOPED = (
     (jobs, "predict"),
     (learning, "train"),
     (ledger, "ledger"),
+    (providers, "providers"),
+    (calls, "providers"),
     (keys, "keys"),
 )
 # Those that tell nothing of a tenant.

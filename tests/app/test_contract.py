@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,9 +16,12 @@ from askless.app.documents.http.datasets import DATASET_ID, EXAMPLE_URL
 from askless.app.documents.words import MEANINGS
 from askless.app.http.plumbing.contract import METHODS
 from askless.app.problems import KINDS
+from askless.app.records import StoredCall
 from askless.app.settings.settings import Settings
+from askless.app.store.buying import calls
 from tests.app.clinic import Json
 from tests.app.jobs import Jobs
+from tests.app.tenants import transaction
 from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -30,6 +34,7 @@ create_key delete_dataset delete_model erase_session export_model follow_trainin
 get_dataset get_key get_model get_model_curve get_model_monitor get_model_plan
 get_outcome get_session get_training import_model list_charges list_datasets
 list_keys list_models list_session_charges list_sessions list_trainings put_outcome
+put_provider get_provider list_providers delete_provider list_calls get_call
 read_metrics reverse_charge revoke_key start_session start_training stop_session
 upload_dataset
 """
@@ -38,7 +43,14 @@ upload_dataset
 @pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     places = [f"file://{tmp_path}/tables"]
-    return Settings(home=tmp_path, database_url=database_url, dataset_places=places)
+    (tmp_path / "FIRMO_KEY").write_text("s3cret")
+    return Settings(
+        home=tmp_path,
+        database_url=database_url,
+        dataset_places=places,
+        secrets=tmp_path,
+        provider_hosts=["api.example"],
+    )
 
 
 @pytest.fixture
@@ -208,6 +220,20 @@ class Demo:
         wish = {"name": "k", "scopes": ["models:read"]}
         return str(self.client.post("/keys", json=wish).json()["id"])
 
+    def put_provider(self) -> str:
+        request = {"url": "https://api.example/ages"}
+        body = {"fills": "age", "request": request, "read": {"age": "age"}}
+        return str(self.client.put("/providers/ages", json=body).json()["name"])
+
+    def store_call(self) -> str:
+        with transaction(self.jobs.engine) as db:
+            call = StoredCall(
+                *(calls.make_id(), None, "ages", 1, "settled", ("age",), 5, 5),
+                *("CAD", "k" * 64, "2026-11-28", datetime.now(UTC)),
+            )
+            calls.insert(db, call)
+        return call.id
+
     def begin(self) -> str:
         wish = {"model": self.model, "budget": 60}
         return str(self.client.post("/predict", json=wish).json()["id"])
@@ -231,6 +257,10 @@ class Demo:
             return self.order(is_done=not path.endswith("/cancel"))
         if noun == "keys":
             return self.make_key()
+        if noun == "providers":
+            return self.put_provider()
+        if noun == "calls":
+            return self.store_call()
         if path.endswith("/learn"):
             return self.make_learner()
         if noun == "models":
@@ -257,7 +287,8 @@ class Demo:
             text = json.dumps(body).replace(DATASET_ID, self.dataset)
             more["content"] = text.replace(EXAMPLE_URL, self.url)
             more["headers"] = {"Content-Type": kind}
-        address = path.replace("{id}", self.name(method, path) if "{" in path else "")
+        named = self.name(method, path) if "{" in path else ""
+        address = re.sub(r"\{\w+\}", named, path)
         return self.client.request(method, address, **more)
 
 

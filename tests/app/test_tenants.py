@@ -11,7 +11,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import event
 
+from askless.app.records import StoredCall
 from askless.app.service import keys
+from askless.app.store.buying import calls
 from askless.app.store.database.engine import transaction
 from askless.app.store.schema import all_tables
 from tests.app.clinic import MakeApp, clinic, form, model_json, said
@@ -20,6 +22,11 @@ from tests.applications import openapi_document
 
 pytest_plugins = ["tests.app.conftest_http"]
 
+PROVIDER: dict[str, Any] = {
+    "fills": "age",
+    "request": {"url": "https://api.example/ages"},
+    "read": {"age": "age"},
+}
 OWNED = [name for name, table in all_tables().tables.items() if "tenant_id" in table.c]
 # Statements on a tenant's tables that are for all tenants, each with its reason.
 FOR_ALL = {
@@ -36,7 +43,7 @@ FOR_ALL = {
 
 @pytest.fixture
 def app(make_app: MakeApp) -> FastAPI:
-    return make_app(is_local=False)
+    return make_app(is_local=False, provider_hosts=["api.example"])
 
 
 @pytest.fixture
@@ -66,9 +73,24 @@ def statements(app: FastAPI, client: TestClient) -> Iterator[list[str]]:
     event.remove(app.state.engine, "before_cursor_execute", note)
 
 
+def store_call(engine: sa.Engine, session: str) -> str:
+    """Store a call that a session of the first tenant made; return its id."""
+    now = datetime.now(UTC)
+    with transaction(engine, None) as db:
+        tenant_id = keys.get_or_create_tenant(db, "one", now)
+    with transaction(engine, tenant_id) as db:
+        call = StoredCall(
+            *(calls.make_id(), session, "firmo", 1, "settled", ("age",), 5, 5),
+            *("CAD", "k" * 64, "2026-11-28", now),
+        )
+        calls.insert(db, call)
+    return call.id
+
+
 @pytest.fixture
 def things(
     client: TestClient,
+    engine: sa.Engine,
     headers: list[dict[str, str]],
     jobs: Jobs,
     table: bytes,
@@ -89,11 +111,15 @@ def things(
     given = client.post(f"/predict/{session}/answers", headers=ours, json=answer)
     assert given.status_code == 200, given.text
     key = client.get("/keys", headers=ours).json()["items"][0]["id"]
+    made = client.put("/providers/firmo", headers=ours, json=PROVIDER)
+    assert made.status_code == 201, made.text
     return {
         "datasets": dataset,
         "train": training,
         "models": model,
         "predict": session,
+        "providers": "firmo",
+        "calls": store_call(engine, session),
         "keys": key,
     }
 
@@ -105,7 +131,7 @@ def routes() -> list[tuple[str, str]]:
 
 def address_of(path: str, things: dict[str, str]) -> str:
     noun = path.split("/")[1]
-    return path.replace("{id}", things.get(noun, "none"))
+    return re.sub(r"\{(id|name)\}", things.get(noun, "none"), path)
 
 
 def test_another_tenants_ids_are_not_found(
@@ -117,10 +143,11 @@ def test_another_tenants_ids_are_not_found(
     bodies: dict[str, Any] = {
         "/predict/{id}/answers": {"answers": []},
         "/predict/{id}": {"budget": 9},
+        "/providers/{name}/test": {"keys": {}},
     }
     walked = 0
     for method, path in routes():
-        if "{id}" not in path or path.startswith("/problems"):
+        if "{" not in path or path.startswith("/problems"):
             continue
         address, body = address_of(path, things), bodies.get(path, {})
         foreign = client.request(
@@ -128,7 +155,7 @@ def test_another_tenants_ids_are_not_found(
         )
         nothing = client.request(
             method,
-            path.replace("{id}", "ses_none"),
+            re.sub(r"\{\w+\}", "ses_none", path),
             headers=one,
             json=None if method == "GET" else body,
         )
@@ -137,7 +164,8 @@ def test_another_tenants_ids_are_not_found(
             assert foreign.status_code == 404, (method, path, foreign.text)
             walked += 1
     assert walked >= 12
-    for path in ("/datasets", "/train", "/models", "/predict", "/ledger"):
+    nouns = ("datasets", "train", "models", "predict", "ledger", "providers", "calls")
+    for path in (f"/{noun}" for noun in nouns):
         assert client.get(path, headers=other).json()["items"] == [], path
         assert client.get(path, headers=one).json()["items"] != [], path
 

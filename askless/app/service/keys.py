@@ -17,14 +17,17 @@ from askless.core.errors import Refusal, RefusedError
 page, get, find, find_tenant = keys.page, keys.get, keys.find, keys.find_tenant
 retentions, all_tenants = keys.list_retentions, keys.list_tenants
 set_retention = keys.set_retention
-NOUNS = ("datasets", "train", "models", "predict", "ledger", "keys")
+NOUNS = ("datasets", "train", "models", "predict", "ledger", "providers", "keys")
 SCOPES = tuple(f"{noun}:{right}" for noun in NOUNS for right in ("read", "write"))
 READS = tuple(f"{noun}:read" for noun in NOUNS)
 #: the scopes of people and programs as they mostly are
 ROLES: dict[Role, tuple[str, ...]] = {
     "clinician": ("models:read", "predict:read", "predict:write"),
     "analyst": (*READS[:-1], "datasets:write", "train:write", "models:write"),
-    "auditor": ("models:read", "predict:read", "ledger:read", "keys:read"),
+    "auditor": (
+        *("models:read", "predict:read", "ledger:read", "providers:read"),
+        "keys:read",
+    ),
     "integration": ("models:read", "predict:read", "predict:write", "ledger:read"),
     "admin": SCOPES,
 }

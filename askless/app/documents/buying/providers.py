@@ -23,7 +23,7 @@ from askless.app.documents.buying.templates import (
 )
 from askless.app.documents.fields import Amount, Key
 from askless.app.documents.shape import Shape
-from askless.core.catalogue.prices import from_micros
+from askless.core.catalogue.prices import MAX_UNITS, from_micros
 
 Billing = Literal["per_call", "per_answer"]
 MAX_PATH = 500
@@ -85,8 +85,10 @@ def check_headers(headers: dict[str, str]) -> dict[str, str]:
     return headers
 
 
+# The schema of what is put and of what is shown is one.
+_UNITS = Annotated[float, Field(ge=0, le=MAX_UNITS)]
 #: an amount in micro-units, written in units as it was put
-Price = Annotated[Amount, PlainSerializer(from_micros, return_type=float)]
+Price = Annotated[Amount, PlainSerializer(from_micros, return_type=_UNITS)]
 Path = Annotated[
     str, Field(min_length=1, max_length=MAX_PATH), AfterValidator(check_path)
 ]

@@ -23,6 +23,8 @@ Scope = TypeAliasType(
         "predict:write",
         "ledger:read",
         "ledger:write",
+        "providers:read",
+        "providers:write",
         "keys:read",
         "keys:write",
     ],

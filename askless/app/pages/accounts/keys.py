@@ -42,6 +42,8 @@ SCOPES = {
     "predict:write": "Start cases and answer them",
     "ledger:read": "See what was charged",
     "ledger:write": "Take charges back",
+    "providers:read": "See providers and the calls to them",
+    "providers:write": "Change providers and test them, which costs",
     "keys:read": "See keys",
     "keys:write": "Make and revoke keys",
 }
@@ -58,7 +60,7 @@ NEEDS = {
     "predict:write": ("models:read", "predict:read"),
     "train:write": ("train:read", "datasets:read"),
     **{f"{noun}:write": (f"{noun}:read",) for noun in ("datasets", "models")},
-    **{f"{noun}:write": (f"{noun}:read",) for noun in ("ledger", "keys")},
+    **{f"{noun}:write": (f"{noun}:read",) for noun in ("ledger", "providers", "keys")},
 }
 LIMITS = {
     "requests_per_minute": "Requests a minute",

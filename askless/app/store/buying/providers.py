@@ -1,5 +1,6 @@
 """Providers, what they cost in a day, and what they answered before."""
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -115,11 +116,18 @@ def list_all(db: Transaction) -> list[StoredProvider]:
     return [ROWS.read(row) for row in execute(db, ALL)]
 
 
+def insert_new(db: Transaction, provider: StoredProvider) -> bool:
+    """Insert a provider; return False if there is one of its name."""
+    values = {field.name: getattr(provider, field.name) for field in fields(provider)}
+    insert_once(db, providers, values)
+    return get(db, provider.name).id == provider.id
+
+
 def delete(db: Transaction, name: str) -> None:
     """Delete a provider. What it cost stays; what it answered does not."""
     is_it = sa.and_(providers.c.name == name, is_own(providers))
     execute(db, providers.delete().where(is_it))
-    forget(db, cached_answers.c.provider == name)
+    forget_answers(db, name)
 
 
 def reserve(
@@ -149,6 +157,14 @@ def find_day(db: Transaction, name: str, day: str) -> tuple[int, int] | None:
     query = sa.select(provider_days.c.held, provider_days.c.spent).where(IS_DAY)
     row = execute(db, query, {"who": name, "when": day}).first()
     return None if row is None else (row.held, row.spent)
+
+
+def map_days(db: Transaction, day: str) -> dict[str, tuple[int, int]]:
+    """Return by provider what is held and was spent of a day."""
+    query = sa.select(
+        provider_days.c.provider, provider_days.c.held, provider_days.c.spent
+    ).where(is_own(provider_days), provider_days.c.day == day)
+    return {row.provider: (row.held, row.spent) for row in execute(db, query)}
 
 
 def add_day(db: Transaction, name: str, day: str) -> None:
@@ -204,6 +220,11 @@ def keep_answer(
 def forget_session(db: Transaction, session_id: str) -> None:
     """Delete the answers that were bought for a session."""
     forget(db, cached_answers.c.session_id == session_id)
+
+
+def forget_answers(db: Transaction, name: str) -> None:
+    """Delete what a provider answered."""
+    forget(db, cached_answers.c.provider == name)
 
 
 def forget(db: Transaction, condition: sa.ColumnElement[bool]) -> None:

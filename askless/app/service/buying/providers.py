@@ -1,0 +1,164 @@
+"""Put, show, list and delete providers."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from askless.app.documents.buying import provider_bodies as bodies
+from askless.app.documents.buying.providers import (
+    Provider,
+    write_provider,
+)
+from askless.app.records import StoredProvider
+from askless.app.settings.hosts import is_listed
+from askless.app.settings.secrets import SecretError, read_secret
+from askless.app.store import models
+from askless.app.store.buying import providers
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
+
+# Newest models that a provider is compared with.
+MOST_MODELS = 50
+NO_DAY = (0, 0)
+
+
+class CallRules(NamedTuple):
+    """What the settings allow providers: where secrets are, and whom they may call."""
+
+    secrets: Path | None
+    hosts: Sequence[str]
+
+
+class PutProvider(NamedTuple):
+    """A provider after it was put, and whether there was none before."""
+
+    provider: StoredProvider
+    is_new: bool
+
+
+def put(
+    db: Transaction, rules: CallRules, name: str, provider: Provider, now: datetime
+) -> PutProvider:
+    """Create or replace a provider; raise RefusedError for what can't be called.
+
+    It cools down as before. What it answered before is forgotten if it reads otherwise.
+    """
+    refusals = [*check_calls(rules, provider)]
+    if refusals:
+        raise RefusedError(refusals)
+    document = write_provider(provider)
+    new = StoredProvider(providers.make_id(), name, document, now, now)
+    if providers.insert_new(db, new):
+        return PutProvider(new, True)
+    old = providers.get_locked(db, name)
+    providers.change(db, old.id, document=document, updated_at=now)
+    if old.document != document:
+        providers.forget_answers(db, name)
+    return PutProvider(providers.get(db, name), False)
+
+
+def check_calls(rules: CallRules, provider: Provider) -> Iterator[Refusal]:
+    """Yield refusals of a host that is not listed, and of secrets that are absent."""
+    if not is_listed(provider.host, rules.hosts):
+        rule = "must be of a host that ASKLESS_PROVIDER_HOSTS names"
+        yield Refusal("request.url", rule, repr(provider.host))
+    for name in provider.request.secrets:
+        try:
+            read_secret(rules.secrets, name)
+        except SecretError as error:
+            why = "; ASKLESS_SECRETS is not set" if rules.secrets is None else ""
+            yield Refusal("request", f"must name secrets; {error}{why}")
+
+
+def get(db: Transaction, name: str, now: datetime) -> bodies.ProviderBody:
+    provider = providers.get(db, name)
+    return describe(provider, providers.find_day(db, name, day_of(now)) or NO_DAY)
+
+
+def page(
+    db: Transaction, limit: int, after: str | None, now: datetime
+) -> bodies.ProviderPage:
+    listed = providers.page(db, limit, after)
+    days = providers.map_days(db, day_of(now))
+    return bodies.ProviderPage(
+        items=[
+            describe(provider, days.get(provider.name, NO_DAY))
+            for provider in listed.items
+        ],
+        next=listed.next,
+    )
+
+
+def describe(
+    provider: StoredProvider, day: tuple[int, int], **more: Any
+) -> bodies.ProviderBody:
+    """Return the body of a provider; `day` is what is held of it and was spent."""
+    held, spent = day
+    return bodies.describe_provider(
+        provider.document,
+        name=provider.name,
+        created_at=provider.created_at,
+        updated_at=provider.updated_at,
+        cools_until=provider.cools_until,
+        held=held,
+        spent=spent,
+        **more,
+    )
+
+
+def describe_put(
+    db: Transaction, provider: StoredProvider, now: datetime
+) -> bodies.ProviderBody:
+    """Return the body of a provider that was put just now, with its warnings."""
+    day = providers.find_day(db, provider.name, day_of(now)) or NO_DAY
+    return describe(provider, day, warnings=warn(db, provider.document))
+
+
+def delete(db: Transaction, name: str) -> None:
+    """Delete a provider; what its calls cost stays."""
+    providers.get_locked(db, name)
+    providers.delete(db, name)
+
+
+def day_of(now: datetime) -> str:
+    """Return the day of UTC whose ceiling counts a call."""
+    return f"{now:%Y-%m-%d}"
+
+
+def warn(db: Transaction, document: dict[str, Any]) -> list[str]:
+    """Return what of a provider none of the tenant's newest models has a use for."""
+    fills, read = document["fills"], document["read"]
+    members = [
+        features
+        for offers in list_offers(db)
+        if (features := offers.get(fills)) is not None
+    ]
+    if not members:
+        return [f"fills: no model has a group or feature {fills!r} yet"]
+    known = set().union(*members)
+    return [
+        f"read.{name}: no model has {name!r} in {fills!r} yet"
+        for name in read
+        if name not in known
+    ]
+
+
+def list_offers(db: Transaction) -> Iterator[dict[str, set[str]]]:
+    """Yield the offers of the newest models, one of a name, with their features."""
+    names = set[str]()
+    for head in models.page(db, MOST_MODELS, None).items:
+        if head.name not in names or head.is_champion:
+            names.add(head.name)
+            yield read_offers(json.loads(models.get(db, head.id).document))
+
+
+def read_offers(model: dict[str, Any]) -> dict[str, set[str]]:
+    """Return the groups and features of a MODEL.json, each with its features."""
+    offers: dict[str, set[str]] = {}
+    for feature in model["features"]:
+        if feature["group"] is not None:
+            offers.setdefault(feature["group"], set()).add(feature["name"])
+        offers.setdefault(feature["name"], set()).add(feature["name"])
+    return offers

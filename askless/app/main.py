@@ -26,8 +26,8 @@ from askless.app.http import (
     ledger,
     models,
     operations,
-    runs,
     providers,
+    runs,
     sessions,
     trainings,
 )

@@ -34,9 +34,9 @@ create_key delete_dataset delete_model erase_session export_model follow_trainin
 get_dataset get_key get_model get_model_curve get_model_monitor get_model_plan
 get_outcome get_session get_training import_model list_charges list_datasets
 list_keys list_models list_session_charges list_sessions list_trainings put_outcome
-put_provider get_provider list_providers delete_provider list_calls get_call
-read_metrics reverse_charge revoke_key start_session start_training stop_session
-upload_dataset
+put_provider get_provider list_providers delete_provider test_provider list_calls
+get_call read_metrics reverse_charge revoke_key start_session start_training
+stop_session upload_dataset
 """
 
 
@@ -49,7 +49,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
         database_url=database_url,
         dataset_places=places,
         secrets=tmp_path,
-        provider_hosts=["api.example"],
+        provider_hosts=["api.example", "127.0.0.1:9"],
     )
 
 
@@ -221,8 +221,9 @@ class Demo:
         return str(self.client.post("/keys", json=wish).json()["id"])
 
     def put_provider(self) -> str:
-        request = {"url": "https://api.example/ages"}
-        body = {"fills": "age", "request": request, "read": {"age": "age"}}
+        # Nobody listens there.
+        request = {"url": "http://127.0.0.1:9/ages"}
+        body = {"fills": "age", "request": request, "read": {"age": "age"}, "price": 1}
         return str(self.client.put("/providers/ages", json=body).json()["name"])
 
     def store_call(self) -> str:

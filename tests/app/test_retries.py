@@ -30,8 +30,12 @@ pytest_plugins = ["tests.app.conftest_http"]
 KEY = {"Idempotency-Key": "k-1"}
 # What changes nothing takes no notice of a key.
 UNCHANGING = {"/predict/{id}/answers/check"}
-# These need models of their own: test_http_learning.py and test_challenges.py.
-TRIED_ELSEWHERE = {"/models/{id}/learn", "/models/{id}/refresh"}
+# These need models of their own: test_http_learning.py and test_challenges.py; this one
+# a vendor: buying/test_providers_tried.py.
+TRIED_ELSEWHERE = {
+    *("/models/{id}/learn", "/models/{id}/refresh"),
+    "/providers/{name}/test",
+}
 
 
 def stored(engine: sa.Engine) -> list[Any]:

@@ -6,16 +6,20 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from askless.app.documents.buying import provider_bodies as schemas
 from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     After,
     Db,
     JsonChanges,
     Limit,
+    Loaded,
     Now,
     ReadDb,
     read_db,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
+from askless.app.http.plumbing.trials import Trial
+from askless.app.service.buying import calling
 from askless.app.service.buying import providers as service
 
 router = APIRouter(prefix="/providers", tags=["providers"], route_class=RetriedRoute)
@@ -93,3 +97,28 @@ def get_provider(name: str, db: ReadDb, now: Now) -> schemas.ProviderBody:
 def delete_provider(name: str, db: Db) -> None:
     """Delete a provider and what is kept of its answers; its calls and charges stay."""
     service.delete(db, name)
+
+
+@router.post(
+    "/{name}/test",
+    response_model=schemas.ProviderTestResult,
+    openapi_extra=problem_docs("conflict"),
+    operation_id="test_provider",
+    summary="Test a provider by one call that is paid",
+)
+async def test_provider(
+    request: Request,
+    name: str,
+    body: schemas.ProviderTest,
+    changes: JsonChanges,
+    loaded: Loaded,
+    rules: Rules,
+    now: Now,
+) -> Response:
+    """Call a provider once with the keys of a case, and show what it answered.
+
+    It counts against the ceiling of the day, and stands in the list of calls. No value
+    is stored. Sent again with its `Idempotency-Key` it calls nobody.
+    """
+    trial = Trial(changes, rules, calling.TrialPlace(loaded, rules.secrets, now))
+    return await trial.run(name, body.keys, request.app.state.clock)

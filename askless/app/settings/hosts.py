@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 # A name or an address, with a port where it is not the usual one of its scheme.
@@ -31,8 +31,16 @@ def host_of(text: str) -> str | None:
 
 
 def is_listed_form(text: str) -> bool:
-    """Return whether a text can stand in a list of hosts that may be called."""
-    return LISTED_HOST.fullmatch(text) is not None
+    """Return whether a text can stand in a list of hosts that may be called.
+
+    A network allows its private addresses for the names that are listed beside it.
+    """
+    if "/" not in text:
+        return LISTED_HOST.fullmatch(text) is not None
+    try:
+        return bool(ip_network(text))
+    except ValueError:
+        return False
 
 
 def is_listed(host_and_port: str, hosts: Iterable[str]) -> bool:

@@ -1,27 +1,15 @@
 """Bodies of the calls about providers."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from askless.app.documents.buying.calls import CALL_ID
 from askless.app.documents.buying.providers import Provider
-from askless.app.documents.buying.templates import NAME
-from askless.app.documents.fields import WITHOUT_NUL, Value
+from askless.app.documents.buying.runs import Keys
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 from askless.app.documents.words import CallState
-
-MAX_KEYS = 100
-MAX_KEY = 2_000
-#: what identifies a case to providers
-CaseKeys = Annotated[
-    dict[
-        Annotated[str, Field(pattern=f"^{NAME.pattern}$")],
-        Annotated[str, Field(min_length=1, max_length=MAX_KEY, pattern=WITHOUT_NUL)],
-    ],
-    Field(max_length=MAX_KEYS, examples=[{"domain": "acme.example"}]),
-]
 
 
 class ProviderBody(Answer, Provider):
@@ -55,30 +43,40 @@ class ProviderPage(Answer):
 class ProviderTest(Shape):
     """A case to test a provider with, by one call that is paid."""
 
-    keys: CaseKeys = Field(default_factory=dict)
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"keys": {"domain": "acme.example"}}]}
+    )
+
+    keys: Keys = Field(
+        default_factory=dict,
+        examples=[{"domain": "acme.example"}],
+        description="What the provider knows the case by; stored nowhere.",
+    )
 
 
 class ProviderTestResult(Answer):
-    """What a test read and cost. Its values are stored nowhere."""
+    """What a test has read and cost. Its values are stored nowhere."""
 
     call: str = Field(examples=[CALL_ID], description="In the list of calls.")
-    state: CallState = Field(examples=["settled"])
+    state: CallState = Field(
+        examples=["settled"],
+        description="`reserved` in an answer given again: see the call itself.",
+    )
     status: int | None = Field(
-        examples=[200], description="Of HTTP; null: there was no answer."
+        examples=[200], description="Of HTTP; null: no answer came."
     )
-    reason: str | None = Field(
-        examples=[None], description="Why nothing was read, in a word."
-    )
-    values: dict[str, Value] | None = Field(
+    reason: str | None = Field(examples=[None], description="Why it ended so.")
+    values: dict[str, Any] | None = Field(
         examples=[{"size": 120}],
-        description="By feature, what was read; null in an answer given again.",
+        description="By feature, what was read, as the provider wrote it; null in an "
+        "answer given again.",
     )
     problems: dict[str, str] = Field(
-        examples=[{}], description="By feature, why its value could not be used."
+        examples=[{}], description="By feature, why its value can't be used."
     )
+    price: Units = Field(examples=[0.05], description="What was reserved for it.")
     charged: Units = Field(examples=[0.05])
     unit: str = Field(examples=["USD"])
-    attempts: int = Field(examples=[1])
     latency_ms: int | None = Field(examples=[48])
 
 

@@ -140,6 +140,15 @@ class Changer(NamedTuple):
             made = change(db)
         return answer(made)
 
+    async def work_alone(self, change: Callable[[Transaction], Made]) -> Made:
+        """Make a change in a transaction of its own, without a response to keep."""
+
+        def work() -> Made:
+            with change_db(self.engine, self.caller) as db:
+                return change(db)
+
+        return await to_thread.run_sync(work, limiter=self.limiter)
+
 
 def changer_dependency(*, takes_json: bool) -> Any:
     """Depend on a `Changer`; with `takes_json` refuse as `require_distinct` does.

@@ -1,4 +1,4 @@
-"""Put, show, list and delete providers."""
+"""Put, show, list and delete providers, and list the calls to them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -6,16 +6,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from askless.app.documents.buying import calls as call_bodies
 from askless.app.documents.buying import provider_bodies as bodies
 from askless.app.documents.buying.providers import (
     Provider,
     write_provider,
 )
-from askless.app.records import StoredProvider
+from askless.app.records import CallState, StoredProvider
 from askless.app.settings.hosts import is_listed
 from askless.app.settings.secrets import SecretError, read_secret
 from askless.app.store import models
-from askless.app.store.buying import providers
+from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import Refusal, RefusedError
 
@@ -29,6 +30,14 @@ class CallRules(NamedTuple):
 
     secrets: Path | None
     hosts: Sequence[str]
+
+
+class CallFilter(NamedTuple):
+    """A filter of calls; None: any."""
+
+    provider: str | None = None
+    session_id: str | None = None
+    state: CallState | None = None
 
 
 class PutProvider(NamedTuple):
@@ -155,10 +164,27 @@ def list_offers(db: Transaction) -> Iterator[dict[str, set[str]]]:
 
 
 def read_offers(model: dict[str, Any]) -> dict[str, set[str]]:
-    """Return the groups and features of a MODEL.json, each with its features."""
+    """Return the bundles and single features of a MODEL.json, each with its features.
+
+    A group with a fee is no offer: its features are bought one by one.
+    """
+    bundles = {
+        group["name"] for group in model["groups"] if group["price_micros"] is not None
+    }
     offers: dict[str, set[str]] = {}
     for feature in model["features"]:
-        if feature["group"] is not None:
-            offers.setdefault(feature["group"], set()).add(feature["name"])
-        offers.setdefault(feature["name"], set()).add(feature["name"])
+        group = feature["group"]
+        offer = group if group in bundles else feature["name"]
+        offers.setdefault(offer, set()).add(feature["name"])
     return offers
+
+
+def get_call(db: Transaction, call_id: str) -> call_bodies.CallBody:
+    return call_bodies.CallBody.of(calls.get(db, call_id))
+
+
+def page_of_calls(
+    db: Transaction, limit: int, after: str | None, filters: CallFilter
+) -> call_bodies.CallPage:
+    listed = calls.page(db, limit, after, *filters)
+    return call_bodies.CallPage.model_validate(listed)

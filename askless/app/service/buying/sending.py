@@ -22,6 +22,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import httpx
 
 from askless.app.documents.buying.providers import host_and_port
+from askless.app.settings.hosts import is_listed
 
 MOST_BYTES = 1_000_000
 MOST_CONNECTIONS = 1_000
@@ -229,11 +230,6 @@ def read_retry_after(response: httpx.Response) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())
-
-
-def is_listed(host: str, hosts: Sequence[str]) -> bool:
-    """Return whether a host, with its port where it is not the usual, is on a list."""
-    return host.lower() in (entry.lower() for entry in hosts)
 
 
 def is_public(text: str) -> bool:

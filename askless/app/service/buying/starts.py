@@ -18,7 +18,6 @@ from askless.app.service.buying.offers import (
     list_used,
     offer_name,
 )
-from askless.app.service.buying.sending import is_listed
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import (
     OpenSession,
@@ -27,6 +26,7 @@ from askless.app.service.sessions.opened import (
     require_version,
     save,
 )
+from askless.app.settings.hosts import is_listed
 from askless.app.store.buying import runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue

@@ -1,0 +1,67 @@
+"""Test a provider by one paid call, which no transaction waits for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from anyio import CancelScope
+from fastapi import Response
+
+from askless.app.documents.buying import provider_bodies as schemas
+from askless.app.http.plumbing.deps import Changer
+from askless.app.service.buying import calling
+from askless.app.service.buying.providers import CallRules
+from askless.app.service.buying.sending import Sender
+from askless.app.store.database.transactions import Transaction
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A test of a provider in the name of a caller."""
+
+    changes: Changer
+    rules: CallRules
+    place: calling.TrialPlace
+
+    async def run(
+        self, name: str, keys: Mapping[str, str], clock: Callable[[], datetime]
+    ) -> Response:
+        """Reserve a call and send it; return what was read.
+
+        The answer that is kept for an `Idempotency-Key` is that of the reservation, so
+        that it holds before anything is paid, and no value is stored. Who hangs up does
+        not keep the call from being settled.
+        """
+        orders: list[calling.TrialOrder] = []
+
+        def prepare(db: Transaction) -> calling.TrialOrder:
+            orders[:] = [calling.prepare(db, self.place, name, keys)]
+            return orders[0]
+
+        await self.changes(prepare, lambda order: respond(reserved(order)))
+        sender = Sender(self.rules.hosts)
+        with CancelScope(shield=True):
+            try:
+                tried = await calling.call_once(
+                    orders[0], sender, self.changes.work_alone, clock
+                )
+            finally:
+                await sender.close()
+        return respond(tried)
+
+
+def reserved(order: calling.TrialOrder) -> calling.TriedCall:
+    return calling.TriedCall(order.call, {}, {})
+
+
+def respond(tried: calling.TriedCall) -> Response:
+    """Return a call as the response; before its end it has no values."""
+    has_ended = tried.call.state != "reserved"
+    result = schemas.ProviderTestResult.of(
+        tried.call,
+        call=tried.call.id,
+        values=tried.values if has_ended else None,
+        problems=tried.refusals,
+    )
+    headers = {"Cache-Control": "no-store"}
+    return Response(result.model_dump_json(), 200, headers, "application/json")

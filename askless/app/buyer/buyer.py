@@ -17,9 +17,9 @@ from standardwebhooks import Webhook
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
 from askless.app.service.buying import notices, runs
-from askless.app.service.buying.sending import Message, Reply, Sender
+from askless.app.service.buying.calling.sending import Message, Reply, Sender
+from askless.app.service.buying.calling.verdicts import should_repeat
 from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
-from askless.app.service.buying.verdicts import should_repeat
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
 from askless.app.store.buying.deliveries import Delivery

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from askless.app.documents.buying import provider_bodies as schemas
 from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.http.plumbing.buying.trials import Trial
 from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     After,
@@ -18,9 +19,8 @@ from askless.app.http.plumbing.deps import (
     read_db,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
-from askless.app.http.plumbing.trials import Trial
-from askless.app.service.buying import calling
 from askless.app.service.buying import providers as service
+from askless.app.service.buying.calling import trials
 
 router = APIRouter(prefix="/providers", tags=["providers"], route_class=RetriedRoute)
 JSON = "application/json"
@@ -120,5 +120,5 @@ async def test_provider(
     It counts against the ceiling of the day, and stands in the list of calls. No value
     is stored. Sent again with its `Idempotency-Key` it calls nobody.
     """
-    trial = Trial(changes, rules, calling.TrialPlace(loaded, rules.secrets, now))
+    trial = Trial(changes, rules, trials.TrialPlace(loaded, rules.secrets, now))
     return await trial.run(name, body.keys, request.app.state.clock)

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.documents.buying.receipts import Receipt
+from askless.app.http.plumbing.buying.runs import require_running, stream_run
 from askless.app.http.plumbing.deps import ReadDb
 from askless.app.http.plumbing.following import ENDED, LastEvent
-from askless.app.http.plumbing.runs import require_running, stream_run
 from askless.app.http.plumbing.session_calls import Call
 from askless.app.service.buying import receipts
 

@@ -10,6 +10,11 @@ from askless.app.documents.http import outcomes as told
 from askless.app.documents.http import sessions as schemas
 from askless.app.documents.http.terms import SessionChange
 from askless.app.documents.words import SessionState
+from askless.app.http.plumbing.buying.runs import (
+    Prefer,
+    read_wait,
+    wait_for_run,
+)
 from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
     After,
@@ -25,11 +30,6 @@ from askless.app.http.plumbing.deps import (
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
-from askless.app.http.plumbing.runs import (
-    Prefer,
-    read_wait,
-    wait_for_run,
-)
 from askless.app.http.plumbing.session_calls import Call, Change
 from askless.app.http.plumbing.tags import IfNoneMatch, has_version
 from askless.app.records import SessionFilter

@@ -151,7 +151,8 @@ def test_a_missing_secret_is_named(client: TestClient, tmp_path: Path) -> None:
 
 
 def test_without_settings_nothing_can_be_called(make_app: MakeApp) -> None:
-    with TestClient(make_app(is_local=True), base_url="http://127.0.0.1") as bare:
+    bare_app = make_app(is_local=True, secrets=None, provider_hosts=[])
+    with TestClient(bare_app, base_url="http://127.0.0.1") as bare:
         rules = refusals(bare.put("/providers/echo", json=ECHO))
 
     assert set(rules) == {"request.url", "request"}

@@ -46,7 +46,7 @@ def verify_file(path: Path, *, alone: bool) -> list[str]:
     if faults or alone:
         return faults
     with open_database() as engine:
-        for tenant_id in list_tenants(engine):
+        for tenant_id in list_tenant_ids(engine):
             with transaction(engine, tenant_id, is_read=True) as db:
                 faults = verifying.check_stored(db, document)
             if faults != [verifying.UNKNOWN]:
@@ -58,12 +58,12 @@ def verify_ledger() -> list[str]:
     """Return the rows of all tenants that are not what was written."""
     faults: list[str] = []
     with open_database() as engine:
-        for tenant_id in list_tenants(engine):
+        for tenant_id in list_tenant_ids(engine):
             with transaction(engine, tenant_id, is_read=True) as db:
                 faults += verifying.check_ledger(db)
     return faults
 
 
-def list_tenants(engine: sa.Engine) -> list[str]:
+def list_tenant_ids(engine: sa.Engine) -> list[str]:
     with transaction(engine, None, is_read=True) as db:
         return [tenant_id for tenant_id, _, _ in keys.all_tenants(db)]

@@ -99,7 +99,7 @@ Templates = Annotated[dict[str, Template], Field(max_length=MAX_ITEMS)]
 class ProviderRequest(Shape):
     """The request of a call: a template."""
 
-    method: Literal["GET", "POST", "PUT"] = "GET"
+    method: Literal["GET", "POST", "PUT"] = Field(default="GET", examples=["POST"])
     url: Annotated[str, Field(max_length=MAX_URL), AfterValidator(check_url)] = Field(
         examples=["https://api.example/v2/company"]
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from askless.app.documents.buying.templates import Placeholder
-from askless.app.service.buying.reading import MissingError, read_secret
+from askless.app.service.buying.calling.reading import MissingError, read_secret
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import sessions
 from askless.app.store.buying import deliveries, runs

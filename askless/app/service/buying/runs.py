@@ -10,6 +10,23 @@ from datetime import datetime, timedelta
 from askless.app.documents.buying.providers import Provider
 from askless.app.records import CallState, Moment, StoredCall
 from askless.app.service.buying import receipts
+from askless.app.service.buying.calling.reading import (
+    MissingError,
+    ReadAnswer,
+    digest_request,
+    make_message,
+)
+from askless.app.service.buying.calling.sending import Message, Reply
+from askless.app.service.buying.calling.verdicts import (
+    CACHE,
+    EMPTY,
+    IN_DOUBT,
+    NOT_SENT,
+    CallTerms,
+    Verdict,
+    judge,
+    read_cached,
+)
 from askless.app.service.buying.offers import (
     Filler,
     billing_of,
@@ -18,13 +35,6 @@ from askless.app.service.buying.offers import (
     offer_name,
     open_filler,
 )
-from askless.app.service.buying.reading import (
-    MissingError,
-    ReadAnswer,
-    digest_request,
-    make_message,
-)
-from askless.app.service.buying.sending import Message, Reply
 from askless.app.service.buying.settling import (
     apply_verdict,
     note_behaviour,
@@ -41,16 +51,6 @@ from askless.app.service.buying.turns import (
     make_call,
     open_turn,
     outcome_of,
-)
-from askless.app.service.buying.verdicts import (
-    CACHE,
-    EMPTY,
-    IN_DOUBT,
-    NOT_SENT,
-    CallTerms,
-    Verdict,
-    judge,
-    read_cached,
 )
 from askless.app.service.sessions.opened import SessionCall, lock_open
 from askless.app.service.sessions.prices import reprice

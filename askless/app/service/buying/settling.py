@@ -5,10 +5,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from askless.app.records import LedgerEntry, Moment, StoredCall
+from askless.app.service.buying.calling.reading import digest_request
+from askless.app.service.buying.calling.verdicts import CACHE, Verdict, write_cached
 from askless.app.service.buying.offers import offer_name, open_filler
-from askless.app.service.buying.reading import digest_request
 from askless.app.service.buying.turns import RunTurn, list_usable, outcome_of
-from askless.app.service.buying.verdicts import CACHE, Verdict, write_cached
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction

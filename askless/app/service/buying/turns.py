@@ -7,6 +7,8 @@ from typing import Literal
 
 from askless.app.documents.buying.providers import Provider
 from askless.app.records import Moment, StoredCall, StoredRun
+from askless.app.service.buying.calling.sending import Message
+from askless.app.service.buying.calling.verdicts import EMPTY, NOT_SENT
 from askless.app.service.buying.offers import (
     Filler,
     list_fillers,
@@ -14,8 +16,6 @@ from askless.app.service.buying.offers import (
     price_filler,
     price_offer,
 )
-from askless.app.service.buying.sending import Message
-from askless.app.service.buying.verdicts import EMPTY, NOT_SENT
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import (
     OpenSession,

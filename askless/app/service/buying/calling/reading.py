@@ -18,7 +18,7 @@ from askless.app.documents.buying.templates import (
     write_json,
 )
 from askless.app.documents.fields import MAX_VALUE, VALUE_RULE, is_storable
-from askless.app.service.buying.sending import Message
+from askless.app.service.buying.calling.sending import Message
 from askless.app.settings import secrets
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import AnswerError, Refusal

@@ -5,8 +5,12 @@ from typing import Any, Literal
 
 from askless.app.documents.buying.providers import Billing, Provider
 from askless.app.records import CallState
-from askless.app.service.buying.reading import ReadAnswer, read_answer, read_body
-from askless.app.service.buying.sending import Reply
+from askless.app.service.buying.calling.reading import (
+    ReadAnswer,
+    read_answer,
+    read_body,
+)
+from askless.app.service.buying.calling.sending import Reply
 from askless.core.catalogue.catalogue import Catalogue
 
 ChargeKind = Literal["charge", "miss"]

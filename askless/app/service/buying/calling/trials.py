@@ -9,21 +9,21 @@ from typing import Any
 from askless.app.documents.buying.providers import Provider
 from askless.app.errors import ConflictError
 from askless.app.records import StoredCall
+from askless.app.service.buying.calling.reading import (
+    MissingError,
+    make_message,
+    read_body,
+    search,
+)
+from askless.app.service.buying.calling.sending import Message, Reply, Sender
+from askless.app.service.buying.calling.verdicts import CallTerms, Verdict, judge
 from askless.app.service.buying.offers import (
     billing_of,
     list_offers,
     open_filler,
     price_offer,
 )
-from askless.app.service.buying.reading import (
-    MissingError,
-    make_message,
-    read_body,
-    search,
-)
-from askless.app.service.buying.sending import Message, Reply, Sender
 from askless.app.service.buying.settling import note_behaviour
-from askless.app.service.buying.verdicts import CallTerms, Verdict, judge
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import models
 from askless.app.store.buying import calls, providers

@@ -9,9 +9,9 @@ from fastapi import Response
 
 from askless.app.documents.buying import provider_bodies as schemas
 from askless.app.http.plumbing.deps import Changer
-from askless.app.service.buying import calling
+from askless.app.service.buying.calling import trials
+from askless.app.service.buying.calling.sending import Sender
 from askless.app.service.buying.providers import CallRules
-from askless.app.service.buying.sending import Sender
 from askless.app.store.database.transactions import Transaction
 
 
@@ -21,7 +21,7 @@ class Trial:
 
     changes: Changer
     rules: CallRules
-    place: calling.TrialPlace
+    place: trials.TrialPlace
 
     async def run(
         self, name: str, keys: Mapping[str, str], clock: Callable[[], datetime]
@@ -32,17 +32,17 @@ class Trial:
         that it holds before anything is paid, and no value is stored. Who hangs up does
         not keep the call from being settled.
         """
-        orders: list[calling.TrialOrder] = []
+        orders: list[trials.TrialOrder] = []
 
-        def prepare(db: Transaction) -> calling.TrialOrder:
-            orders[:] = [calling.prepare(db, self.place, name, keys)]
+        def prepare(db: Transaction) -> trials.TrialOrder:
+            orders[:] = [trials.prepare(db, self.place, name, keys)]
             return orders[0]
 
         await self.changes(prepare, lambda order: respond(reserved(order)))
         sender = Sender(self.rules.hosts)
         with CancelScope(shield=True):
             try:
-                tried = await calling.call_once(
+                tried = await trials.call_once(
                     orders[0], sender, self.changes.work_alone, clock
                 )
             finally:
@@ -50,11 +50,11 @@ class Trial:
         return respond(tried)
 
 
-def reserved(order: calling.TrialOrder) -> calling.TriedCall:
-    return calling.TriedCall(order.call, {}, {})
+def reserved(order: trials.TrialOrder) -> trials.TriedCall:
+    return trials.TriedCall(order.call, {}, {})
 
 
-def respond(tried: calling.TriedCall) -> Response:
+def respond(tried: trials.TriedCall) -> Response:
     """Return a call as the response; before its end it has no values."""
     has_ended = tried.call.state != "reserved"
     result = schemas.ProviderTestResult.of(

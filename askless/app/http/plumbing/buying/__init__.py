@@ -1,0 +1,1 @@
+"""Runs, and trials of providers, behind their routes."""

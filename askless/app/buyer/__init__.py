@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from contextlib import suppress
 
 from askless.app.buyer.buyer import RunBuyer
@@ -12,6 +13,9 @@ from askless.app.store.database.engine import create_engine
 
 # SQLite lets one connection write at a time; more threads would wait for it.
 N_CONNECTIONS = 4
+# Threads decide while the loop sends: by default each switch takes up to 5 ms, which the
+# loop would wait for at every system call (45 calls a second instead of 72, measured).
+SWITCH_S = 0.0003
 
 
 def carry_out_runs(settings: Settings, parent: int | None = None) -> None:
@@ -20,6 +24,7 @@ def carry_out_runs(settings: Settings, parent: int | None = None) -> None:
     `parent` is the descriptor of an open file, whose end means the same.
     """
     configure_logging(is_beside=parent is not None)
+    sys.setswitchinterval(SWITCH_S)
     engine = create_engine(settings.url, N_CONNECTIONS)
     buyer = RunBuyer(settings, engine)
     try:

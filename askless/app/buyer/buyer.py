@@ -37,7 +37,8 @@ PAUSE_S = 2.0
 DELIVERY_S = 1.0
 # Between two attempts of a call.
 AGAIN_S = 0.2
-N_THREADS = 3
+# SQLite lets one write at a time; more threads would only take turns.
+N_THREADS = {True: 1, False: 4}
 NOTICES_AT_ONCE = 20
 NOTICE_TIMEOUT_S = 15.0
 # Waits after the first failures; the last one repeats until a day is over.
@@ -57,7 +58,9 @@ class RunBuyer:
         )
         self.buying = Buying(LoadedModels(), self.holder, settings.secrets)
         self.sender = Sender(settings.provider_hosts)
-        self.threads = ThreadPoolExecutor(N_THREADS, thread_name_prefix="buying")
+        self.threads = ThreadPoolExecutor(
+            N_THREADS[settings.is_embedded], thread_name_prefix="buying"
+        )
         self.stop = asyncio.Event()
         self.carried: dict[str, asyncio.Task[None]] = {}
 

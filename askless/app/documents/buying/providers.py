@@ -33,7 +33,10 @@ YEAR_S = 366 * 24 * 3600
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 PROVIDER_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}$"
 # These are the connection's own.
-OUR_HEADERS = ("host", "content-length", "transfer-encoding", "connection")
+OUR_HEADERS = (
+    *("host", "content-length", "transfer-encoding", "connection"),
+    "accept-encoding",
+)
 NESTED_TOO_DEEP = "must nest less deep"
 
 

@@ -51,17 +51,18 @@ def open_filler(stored: StoredProvider) -> Filler:
     return Filler(stored, parse(stored.id, stored.updated_at, text))
 
 
-def list_fillers(db: Transaction, catalogue: Catalogue) -> dict[str, list[Filler]]:
+def list_fillers(
+    listed: Iterable[Filler], catalogue: Catalogue
+) -> dict[str, list[Filler]]:
     """Return the providers of each offer of a catalogue, cheapest first."""
     fillers: dict[str, list[Filler]] = {}
     offers = list_offers(catalogue)
-    for stored in providers.list_all(db):
-        filler = open_filler(stored)
+    for filler in listed:
         if filler.provider.fills in offers:
             fillers.setdefault(filler.provider.fills, []).append(filler)
-    for name, listed in fillers.items():
+    for name, alternatives in fillers.items():
         own = price_offer(catalogue, offers[name])
-        listed.sort(key=lambda filler: (price_filler(filler, own), filler.name))
+        alternatives.sort(key=lambda filler: (price_filler(filler, own), filler.name))
     return fillers
 
 
@@ -69,6 +70,11 @@ def price_filler(filler: Filler, own: int) -> int:
     """Return what a provider charges; `own` is the catalogue's price."""
     price = filler.provider.price
     return own if price is None else price
+
+
+def open_fillers(db: Transaction) -> dict[str, Filler]:
+    """Return the providers of a tenant by name."""
+    return {stored.name: open_filler(stored) for stored in providers.list_all(db)}
 
 
 def list_offers(catalogue: Catalogue) -> dict[str, tuple[int, ...]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from askless.app.documents.buying.providers import Provider
-from askless.app.records import CallState, Moment, StoredCall
+from askless.app.records import CallState, Moment, PredictSession, StoredCall
 from askless.app.service.buying import receipts
 from askless.app.service.buying.calling.reading import (
     MissingError,
@@ -99,10 +99,9 @@ def try_offer(turn: RunTurn) -> Step:
     feature_idx = turn.state.next_feature_idx
     assert feature_idx is not None, "not over"
     name = offer_name(catalogue, feature_idx)
-    before = calls.list_of_session(turn.db, turn.run.session_id)
-    fillers = list_usable(turn, name, before)
+    fillers = list_usable(turn, name)
     if not fillers:
-        give_up(turn, name, feature_idx, before)
+        give_up(turn, name, feature_idx)
         return None
     filler = fillers[0]
     if charges_otherwise(turn, filler):
@@ -114,19 +113,19 @@ def try_offer(turn: RunTurn) -> Step:
         turn.leave_out(filler.name, str(error))
         return None
     cached = find_cached(turn, filler)
-    number = len(before) + 1
+    number = len(turn.made) + 1
     if cached is not None:
         take_cached(turn, filler, number, cached)
         return None
     return reserve(turn, filler, message, number)
 
 
-def give_up(turn: RunTurn, offer: str, idx: int, before: list[StoredCall]) -> None:
+def give_up(turn: RunTurn, offer: str, idx: int) -> None:
     """Answer an offer that nobody is left for."""
     state, catalogue = turn.state, turn.opened.model.ensemble.catalogue
     features = list_offers(catalogue)[offer]
     names = tuple(catalogue.features[feature_idx].name for feature_idx in features)
-    outcome = outcome_of(before, names)
+    outcome = outcome_of(turn.made.values(), names)
     revealed = list_revealed(catalogue, state, idx)
     answers = tuple(Answer(feature_idx, outcome) for feature_idx in revealed)
     purchase = Purchase(idx, 0, "charge", answers)
@@ -172,10 +171,10 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
     db, now, state = turn.db, turn.at.now, turn.state
     idx = state.next_feature_idx
     assert idx is not None, "not over"
-    stored = providers.find_locked(db, filler.name)
+    provider, stored = filler.provider, providers.lock(db, filler.stored)
     if stored is None or open_filler(stored).is_cooling(now):
+        turn.fillers.pop(filler.name)
         return None
-    provider = filler.provider
     turn_at = max(now, stored.next_at or now)
     wait_s = (turn_at - now).total_seconds()
     if wait_s > PATIENCE_S:
@@ -200,10 +199,13 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
 
 
 def make_terms(
-    db: Transaction, buying: Buying, call: StoredCall, provider: Provider
+    db: Transaction,
+    buying: Buying,
+    session: PredictSession,
+    call: StoredCall,
+    provider: Provider,
 ) -> CallTerms:
     """Return by what a call is judged: the catalogue that its session has now."""
-    session = sessions.get(db, call.session_id or "")
     model = buying.loaded.get(db, session.model_id, session.price_list_id)
     catalogue = model.ensemble.catalogue
     idx = catalogue.feature_idxs[call.features[0]]
@@ -213,11 +215,7 @@ def make_terms(
 
 def mark_sent(db: Transaction, order: CallOrder, now: datetime) -> bool:
     """Write that a reserved call leaves now; False where it must not."""
-    call = calls.get_locked(db, order.call.id)
-    if call.state not in ("reserved", "sent"):
-        return False
-    calls.change(db, call.id, state="sent", sent_at=now)
-    return True
+    return calls.mark_sent(db, order.call.id, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,19 +236,19 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
     session_id = result.order.call.session_id
     assert session_id is not None, "a test is settled elsewhere"
     opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
-    run = runs.find_locked(db, session_id)
     call = calls.get_locked(db, result.order.call.id)
-    if call.state != "sent" or run is None:
+    if call.state != "sent":
         return None
-    terms = make_terms(db, buying, call, result.order.provider)
+    session = sessions.get(db, session_id) if opened is None else opened.session
+    terms = make_terms(db, buying, session, call, result.order.provider)
     verdict = judge(terms, result.reply, result.attempts)
     note_behaviour(db, call.provider, verdict, at.now)
-    if opened is None:
+    if opened is None or opened.run is None:
         settle_erased(db, call, verdict, at)
         return None
-    turn = RunTurn(db, buying, at, opened, run)
+    turn = RunTurn(db, buying, at, opened, opened.run)
     apply_verdict(turn, call, verdict)
-    return take_turn(turn) if run.holder == buying.holder else None
+    return take_turn(turn) if turn.run.holder == buying.holder else None
 
 
 def end(turn: RunTurn) -> None:
@@ -282,7 +280,7 @@ def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
     turn = open_turn(db, buying, session_id, at)
     if turn is None:
         return None
-    for call in calls.list_of_session(db, session_id):
+    for call in list(turn.made.values()):
         if call.state == "reserved":
             verdict = Verdict("released", 0, "miss", NOT_SENT)
             apply_verdict(turn, call, verdict)
@@ -297,10 +295,10 @@ def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
 
 def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
     """Return a sent call to send again; None where its provider can't tell."""
-    stored = providers.find(turn.db, call.provider)
-    provider = None if stored is None else open_filler(stored).provider
-    if provider is None or provider.idempotency_header is None:
+    filler = turn.fillers.get(call.provider)
+    if filler is None or filler.provider.idempotency_header is None:
         return None
+    provider = filler.provider
     try:
         message = make_message(provider, turn.run.keys or {}, turn.buying.secrets)
     except MissingError:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from askless.app.records import LedgerEntry, Moment, StoredCall
 from askless.app.service.buying.calling.reading import digest_request
 from askless.app.service.buying.calling.verdicts import CACHE, Verdict, write_cached
-from askless.app.service.buying.offers import offer_name, open_filler
+from askless.app.service.buying.offers import offer_name
 from askless.app.service.buying.turns import RunTurn, list_usable, outcome_of
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import calls, providers
@@ -30,6 +30,8 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     db, ensemble = turn.db, turn.opened.model.ensemble
     before = machine.forecast(ensemble, turn.state).probabilities
     idxs = tuple(ensemble.catalogue.feature_idxs[name] for name in call.features)
+    ended = replace(call, state=verdict.state, reason=verdict.reason)
+    turn.made[call.id] = ended
     answers = list_answers(turn, call, verdict, idxs)
     state = replace(turn.state, held=turn.state.held - call.price)
     purchase = Purchase(idxs[0], verdict.amount, verdict.kind, answers, call.provider)
@@ -58,13 +60,10 @@ def list_answers(
         return tuple(
             answer_for(idx, features[idx].name, values, refused) for idx in idxs
         )
-    before = calls.list_of_session(turn.db, turn.run.session_id)
-    now = [replace(call, state=verdict.state, reason=verdict.reason)]
-    before = [other for other in before if other.id != call.id] + now
     offer = offer_name(turn.opened.model.ensemble.catalogue, idxs[0])
-    if list_usable(turn, offer, before):
+    if list_usable(turn, offer):
         return ()
-    outcome = outcome_of(before, call.features)
+    outcome = outcome_of(turn.made.values(), call.features)
     return tuple(Answer(idx, outcome) for idx in idxs)
 
 
@@ -104,11 +103,11 @@ def finish_call(
 
 def keep_answer(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     """Keep a bought answer where its provider may be read again."""
-    stored = providers.find(turn.db, call.provider)
-    if stored is None or verdict.answer is None or verdict.reason == CACHE:
+    filler = turn.fillers.get(call.provider)
+    if filler is None or verdict.answer is None or verdict.reason == CACHE:
         return
-    provider = open_filler(stored).provider
-    if provider.cache_s and call.sent_at is not None:
+    provider = filler.provider
+    if provider.cache_s:
         digest = digest_request(provider, turn.run.keys or {})
         kept = write_cached(verdict.answer)
         session_id = turn.run.session_id
@@ -118,12 +117,11 @@ def keep_answer(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
 
 def note_behaviour(db: Transaction, name: str, verdict: Verdict, now: datetime) -> None:
     """Let a provider cool down that asks for it, or that fails again and again."""
+    if verdict.is_answered:
+        providers.forget_failures(db, name)
+        return
     stored = providers.find_locked(db, name)
     if stored is None:
-        return
-    if verdict.is_answered:
-        if stored.failures:
-            providers.change(db, stored.id, failures=0)
         return
     failures = stored.failures + 1
     seconds = 0.0

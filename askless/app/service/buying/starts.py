@@ -17,6 +17,7 @@ from askless.app.service.buying.offers import (
     list_fillers,
     list_used,
     offer_name,
+    open_fillers,
 )
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import (
@@ -61,7 +62,7 @@ def start(
 
     def reprice(ensemble: Ensemble) -> Catalogue:
         catalogue = ensemble.catalogue
-        fillers.update(list_fillers(db, catalogue))
+        fillers.update(list_fillers(open_fillers(db).values(), catalogue))
         used = list_used(ensemble.is_used, catalogue)
         for offer in fillers.keys() - used:
             del fillers[offer]

@@ -1,6 +1,8 @@
 """One turn of a run: its locked rows, and which providers are left for an offer."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -13,6 +15,7 @@ from askless.app.service.buying.offers import (
     Filler,
     list_fillers,
     list_offers,
+    open_fillers,
     price_filler,
     price_offer,
 )
@@ -75,6 +78,17 @@ class RunTurn:
     def state(self) -> State:
         return self.opened.state
 
+    @cached_property
+    def fillers(self) -> dict[str, Filler]:
+        """The providers of the tenant by name, as they were when the turn began."""
+        return open_fillers(self.db)
+
+    @cached_property
+    def made(self) -> dict[str, StoredCall]:
+        """The calls of the run by id, in order; whoever changes one changes it here."""
+        listed = calls.list_of_session(self.db, self.run.session_id)
+        return {call.id: call for call in listed}
+
     def change(self, state: State, released: int = 0) -> None:
         """Store the session in a new state, with its new charges."""
         charges = state.charges[len(self.state.charges) :]
@@ -93,7 +107,8 @@ def open_turn(
 ) -> RunTurn | None:
     """Lock a run and its session; None where they are not the holder's any more."""
     opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
-    run = runs.find_locked(db, session_id)
+    # Who has the lock of the session has that of its run.
+    run = None if opened is None else opened.run
     if opened is None or run is None or run.holder != buying.holder:
         return None
     return RunTurn(db, buying, at, opened, run)
@@ -107,16 +122,17 @@ def is_over(state: State) -> bool:
     )
 
 
-def list_usable(turn: RunTurn, offer: str, before: list[StoredCall]) -> list[Filler]:
+def list_usable(turn: RunTurn, offer: str) -> list[Filler]:
     """Return the providers of an offer that may still be called for the case."""
     catalogue = turn.opened.model.ensemble.catalogue
-    tried = {call.provider for call in before if call.reason != NOT_SENT}
+    made = turn.made.values()
+    tried = {call.provider for call in made if call.reason != NOT_SENT}
     gone = tried | turn.run.left_out.keys()
     own = price_offer(catalogue, list_offers(catalogue)[offer])
     remaining = turn.state.remaining
     return [
         filler
-        for filler in list_fillers(turn.db, catalogue).get(offer, [])
+        for filler in list_fillers(turn.fillers.values(), catalogue).get(offer, [])
         if filler.name not in gone
         and not filler.is_cooling(turn.at.now)
         and (remaining is None or price_filler(filler, own) <= remaining)
@@ -124,7 +140,7 @@ def list_usable(turn: RunTurn, offer: str, before: list[StoredCall]) -> list[Fil
 
 
 def outcome_of(
-    before: list[StoredCall], names: tuple[str, ...]
+    made: Iterable[StoredCall], names: tuple[str, ...]
 ) -> Literal["unavailable", "unknown"]:
     """Return the outcome of an offer that nobody is left for.
 
@@ -133,7 +149,7 @@ def outcome_of(
     """
     is_empty = any(
         call.state == "missed" and call.reason == EMPTY and {*names} & {*call.features}
-        for call in before
+        for call in made
     )
     return "unavailable" if is_empty else "unknown"
 

@@ -1,6 +1,7 @@
 """Calls to providers: one row for each request of a run, or of a test."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -68,6 +69,24 @@ def count_on_the_way(db: Transaction, provider: str) -> int:
         is_own(calls), calls.c.provider == provider, calls.c.state.in_(ON_THE_WAY)
     )
     return int(execute(db, query).scalar() or 0)
+
+
+MARK_SENT = (
+    calls.update()
+    .where(
+        is_own(calls),
+        calls.c.id == sa.bindparam("which"),
+        calls.c.state.in_(ON_THE_WAY),
+    )
+    .values(state="sent", sent_at=sa.bindparam("now", type_=UtcDateTime))
+    .returning(calls.c.id)
+)
+
+
+def mark_sent(db: Transaction, call_id: str, now: datetime) -> bool:
+    """Write that a call leaves now; False where it has ended already."""
+    row = execute(db, MARK_SENT, {"which": call_id, "now": now}).first()
+    return row is not None
 
 
 def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:

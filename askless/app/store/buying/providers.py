@@ -107,8 +107,23 @@ def get_locked(db: Transaction, name: str) -> StoredProvider:
     return ROWS.require(ROWS.first(db, LOCKED, name))
 
 
+def lock(db: Transaction, stored: StoredProvider) -> StoredProvider | None:
+    """Lock a provider that was read in the same transaction; None: it is gone.
+
+    SQLite has one writer at a time, so that nothing has changed since.
+    """
+    return stored if db.dialect == "sqlite" else find_locked(db, stored.name)
+
+
 def find_locked(db: Transaction, name: str) -> StoredProvider | None:
     return ROWS.first(db, LOCKED, name)
+
+
+def forget_failures(db: Transaction, name: str) -> None:
+    """Begin to count a provider's failures anew, where there were some."""
+    had_some = sa.and_(providers.c.name == name, providers.c.failures > 0)
+    reset = providers.update().where(had_some, is_own(providers)).values(failures=0)
+    execute(db, reset)
 
 
 def list_all(db: Transaction) -> list[StoredProvider]:

@@ -6,13 +6,14 @@ No redirect is followed, no proxy asked, no answer read beyond its bound.
 
 import asyncio
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from itertools import chain
 from socket import IPPROTO_TCP, SOCK_STREAM
 from ssl import SSLContext
 from time import monotonic
@@ -25,7 +26,8 @@ from askless.app.documents.buying.providers import host_and_port
 from askless.app.settings.hosts import is_listed
 
 MOST_BYTES = 1_000_000
-MOST_CONNECTIONS = 1_000
+# Each request looks at all connections of its client: many small clients are faster.
+MOST_CONNECTIONS = 8
 KEPT_S = 15.0
 CHUNK = 65_536
 # Where IPv4 addresses stand inside IPv6 ones.
@@ -77,11 +79,19 @@ class RefusedAddressError(Exception):
 
 
 @dataclass
+class Lane:
+    """A client, and how many requests are on their way through it."""
+
+    client: httpx.AsyncClient
+    n_taken: int = 0
+
+
+@dataclass
 class Sender:
-    """Sends messages to the hosts of a list; keeps connections by host."""
+    """Sends messages to the hosts of a list; keeps connections by origin."""
 
     hosts: Sequence[str]
-    clients: dict[tuple[str, bool], httpx.AsyncClient] = field(default_factory=dict)
+    lanes: dict[tuple[str, bool], list[Lane]] = field(default_factory=dict)
 
     async def send(
         self, message: Message, timeout_s: float, *, is_repeatable: bool = True
@@ -121,26 +131,27 @@ class Sender:
         shown = f"[{address}]" if ":" in address else address
         place = f"{shown}:{port or usual}"
         query = "&".join(filter(None, (parts.query, urlencode(message.query))))
-        client = self.client_of(f"{parts.scheme}://{listed}", is_kept=is_repeatable)
-        request = client.build_request(
-            message.method,
-            urlunsplit((parts.scheme, place, parts.path or "/", query, "")),
-            content=message.body,
-            headers={
-                "Accept": "application/json",
-                "Accept-Encoding": "gzip",
-                "User-Agent": "askless",
-                **message.headers,
-                "Host": listed,
-            },
-            extensions={"sni_hostname": host, "trace": trace},
-        )
-        response = await client.send(request, stream=True)
-        try:
-            return await read_reply(response)
-        finally:
-            with suppress(httpx.HTTPError, OSError):
-                await response.aclose()
+        origin = f"{parts.scheme}://{listed}"
+        with self.take_lane(origin, is_kept=is_repeatable) as client:
+            request = client.build_request(
+                message.method,
+                urlunsplit((parts.scheme, place, parts.path or "/", query, "")),
+                content=message.body,
+                headers={
+                    "Accept": "application/json",
+                    "Accept-Encoding": "gzip",
+                    "User-Agent": "askless",
+                    **message.headers,
+                    "Host": listed,
+                },
+                extensions={"sni_hostname": host, "trace": trace},
+            )
+            response = await client.send(request, stream=True)
+            try:
+                return await read_reply(response)
+            finally:
+                with suppress(httpx.HTTPError, OSError):
+                    await response.aclose()
 
     async def resolve(self, host: str, port: int) -> str:
         """Return the address of a host; refuse a private one that is not on the list.
@@ -161,27 +172,39 @@ class Sender:
                 raise RefusedAddressError(address)
         return addresses[0]
 
-    def client_of(self, origin: str, *, is_kept: bool) -> httpx.AsyncClient:
-        """Return the client of one origin, whose certificates are its own."""
-        key = (origin, is_kept)
-        if key not in self.clients:
-            self.clients[key] = httpx.AsyncClient(
-                verify=trust_store(),
-                trust_env=False,
-                follow_redirects=False,
-                timeout=None,
-                limits=httpx.Limits(
-                    max_connections=MOST_CONNECTIONS,
-                    max_keepalive_connections=MOST_CONNECTIONS if is_kept else 0,
-                    keepalive_expiry=KEPT_S,
-                ),
-            )
-        return self.clients[key]
+    @contextmanager
+    def take_lane(self, origin: str, *, is_kept: bool) -> Iterator[httpx.AsyncClient]:
+        """Take a place in a client of one origin, whose certificates are its own."""
+        lanes = self.lanes.setdefault((origin, is_kept), [])
+        lane = next((lane for lane in lanes if lane.n_taken < MOST_CONNECTIONS), None)
+        if lane is None:
+            lane = Lane(make_client(is_kept=is_kept))
+            lanes.append(lane)
+        lane.n_taken += 1
+        try:
+            yield lane.client
+        finally:
+            lane.n_taken -= 1
 
     async def close(self) -> None:
-        for client in self.clients.values():
-            await client.aclose()
-        self.clients.clear()
+        for lane in chain(*self.lanes.values()):
+            await lane.client.aclose()
+        self.lanes.clear()
+
+
+def make_client(*, is_kept: bool) -> httpx.AsyncClient:
+    """Make a client that goes nowhere by itself: no proxy, no redirect."""
+    return httpx.AsyncClient(
+        verify=trust_store(),
+        trust_env=False,
+        follow_redirects=False,
+        timeout=None,
+        limits=httpx.Limits(
+            max_connections=MOST_CONNECTIONS,
+            max_keepalive_connections=MOST_CONNECTIONS if is_kept else 0,
+            keepalive_expiry=KEPT_S,
+        ),
+    )
 
 
 @cache

@@ -13,8 +13,8 @@ from askless.app.store.database.engine import create_engine
 
 # SQLite lets one connection write at a time; more threads would wait for it.
 N_CONNECTIONS = 4
-# Threads decide while the loop sends: by default each switch takes up to 5 ms, which the
-# loop would wait for at every system call (45 calls a second instead of 72, measured).
+# Threads decide while the loop sends. By default a switch takes up to 5 ms, which the
+# loop waits for at each system call: 45 calls a second instead of 72, measured.
 SWITCH_S = 0.0003
 
 

@@ -23,7 +23,7 @@ from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.shape import read_shape
 from askless.app.records import DEFAULT_TENANT
 from askless.app.service import models, operations
-from askless.app.service.buying import listing, starts
+from askless.app.service.buying import listing, providers, starts
 from askless.app.service.buying.listing import Decision
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine, transaction
@@ -128,7 +128,8 @@ class Journal:
 
     def prepare(self) -> None:
         """Store model and providers, and let go of what a killed process has held."""
-        now = datetime.now(UTC)
+        now, settings = datetime.now(UTC), self.buyer.settings
+        rules = providers.CallRules(settings.secrets, settings.provider_hosts)
 
         def store(db: Transaction) -> str:
             listing.let_all_go(db)
@@ -136,7 +137,7 @@ class Journal:
             if head is None:
                 head = models.import_model(db, self.order.model, now, as_version=False)
             for name, provider in self.order.providers.items():
-                listing.put_provider(db, name, write_provider(provider), now)
+                providers.put(db, rules, name, provider, now)
             return head.id
 
         self.model_id = self.work(store)

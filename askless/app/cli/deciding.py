@@ -35,6 +35,7 @@ from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.processes.memory import available_bytes
 from askless.app.service.buying.listing import Decision
+from askless.app.service.buying.providers import CallRules, check_calls
 from askless.app.service.models import CheckedModel
 from askless.app.settings.environment import read_settings
 from askless.app.uploads import Bounds
@@ -79,7 +80,8 @@ def decide_cases(
     settings = read_settings()
     text = files.read_text(model)
     stored = files.read_model(parse_json(text, str(model)))
-    fillers = read_providers(providers)
+    rules = CallRules(settings.secrets, settings.provider_hosts)
+    fillers = read_providers(providers, rules)
     table, listed = read_case_table(cases, stored, fillers)
     limit = None if budget == "inf" else parse_json(budget, "--budget")
     order = FileOrder(
@@ -107,15 +109,23 @@ def decide_cases(
         )
 
 
-def read_providers(path: Path) -> dict[str, Provider]:
-    """Read a file of providers by name; raise RefusedError."""
+def read_providers(path: Path, rules: CallRules) -> dict[str, Provider]:
+    """Read a file of providers by name; raise RefusedError for what can't be called."""
     raw = parse_json(files.read_text(path), str(path))
     if not isinstance(raw, Mapping) or not raw:
         raise RefusedError([Refusal("--providers", "must be an object of providers")])
-    return {
+    listed = {
         str(name): read_shape(Provider, document, f"providers.{name}")
         for name, document in raw.items()
     }
+    refusals = [
+        replace(refusal, field=f"providers.{name}.{refusal.field}")
+        for name, provider in listed.items()
+        for refusal in check_calls(rules, provider)
+    ]
+    if refusals:
+        raise RefusedError(refusals[:MOST_REFUSALS])
+    return listed
 
 
 def read_case_table(

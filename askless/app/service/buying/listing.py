@@ -1,14 +1,13 @@
 """The runs of a whole file, in a database that has nothing else."""
 
 import json
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from askless.app.records import ModelHead, StoredProvider
+from askless.app.records import ModelHead
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import open_stored
 from askless.app.store import models, sessions
-from askless.app.store.buying import calls, providers, runs
+from askless.app.store.buying import calls, runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.session import machine
 
@@ -35,15 +34,6 @@ class Decision(NamedTuple):
 def find_model(db: Transaction) -> ModelHead | None:
     """Return the model of the file; None before it is stored."""
     return next(iter(models.page(db, 1, None).items), None)
-
-
-def put_provider(
-    db: Transaction, name: str, document: dict[str, Any], now: datetime
-) -> None:
-    """Store a provider, unless it is there."""
-    if providers.find(db, name) is None:
-        stored = StoredProvider(providers.make_id(), name, document, now, now)
-        providers.insert(db, stored)
 
 
 def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decision:

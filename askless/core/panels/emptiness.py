@@ -46,7 +46,8 @@ def fit_emptiness(dataset: Dataset) -> Emptiness | None:
     error = gains.std() / math.sqrt(gains.size)
     n_kinds = 1 + int(gains.mean() > N_ERRORS * error)
     shares, chances = fit_kinds(is_empty, is_asked, dataset.weights, n_kinds)
-    return make_emptiness(catalogue, shares, chances)
+    # What never came back empty is not expected to.
+    return make_emptiness(catalogue, shares, chances * is_empty.any(axis=0))
 
 
 def make_emptiness(

@@ -77,6 +77,13 @@ def test_misses_that_do_not_go_together_have_one_kind():
     assert found.overall == pytest.approx([0.1, 0.4, 0.7, 0.4], abs=0.03)
 
 
+def test_an_offer_that_was_never_empty_is_not_expected_to_be():
+    found = fit_emptiness(table(np.array([0.3, 0.0, 0.3])))
+
+    assert found is not None
+    assert found.overall[[1, 3]].tolist() == [0.0, 0.0]
+
+
 def test_nothing_is_learned_where_nothing_is_empty():
     assert fit_emptiness(table(np.zeros(3), 20)) is None
 

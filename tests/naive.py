@@ -12,12 +12,16 @@ MIN_EDGE = 1e-12
 
 
 class Shop(NamedTuple):
-    """What features cost: `group_of` gives a group or None, `is_bundle` per group."""
+    """What features cost: `group_of` gives a group or None, `is_bundle` per group.
+
+    Features `per_call` cost their price though they are missing.
+    """
 
     costs: list
     group_of: list
     fees: list
     is_bundle: list
+    per_call: frozenset = frozenset()
 
 
 def column(rows, feature_idx):
@@ -54,7 +58,7 @@ def obtain(shop, row, feature_idx, known, gone, charged, budget, spent):
     """Buy a feature (its whole bundle) of a row; None where the budget can't.
 
     The price is checked before anyone sees that the cell is missing; missing cells
-    charge nothing. Returns what is spent and which features were asked.
+    charge nothing unless by call. Returns what is spent and which features were asked.
     """
     cost = price(shop, charged, feature_idx)
     if budget is not None and spent + cost > budget:
@@ -70,6 +74,8 @@ def obtain(shop, row, feature_idx, known, gone, charged, budget, spent):
     there = [idx for idx in asked if row[idx] is not None]
     known.update(there)
     gone.update(set(asked) - set(there))
+    if feature_idx in shop.per_call:
+        there = asked
     if there:
         charged.update(there)
         spent += cost

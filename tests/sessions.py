@@ -1,7 +1,8 @@
 """Small ensembles, and sessions on them answer by answer; for all tests of sessions."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,26 @@ def small_ensemble(
     catalogue = Catalogue(features, tuple(dict.fromkeys(members.values())))
     fields = {"alphas": tuple(abs(alpha) for _, alpha in hypotheses)} | fields
     return ensemble_of(stumps, catalogue, **fields)
+
+
+def bill_by_call(ensemble: Ensemble, per_call: Iterable[int]) -> Ensemble:
+    """The ensemble where some features, and the bundles that they are of, miss."""
+    catalogue, per_call = ensemble.catalogue, {*per_call}
+    bundles = {
+        catalogue.features[idx].group for idx in per_call if catalogue.is_bundled[idx]
+    }
+    features = tuple(
+        replace(feature, billing="per_call")
+        if feature.group in bundles or idx in per_call
+        else feature
+        for idx, feature in enumerate(catalogue.features)
+    )
+    groups = tuple(
+        replace(group, billing="per_call") if group.name in bundles else group
+        for group in catalogue.groups
+    )
+    billed = replace(catalogue, features=features, groups=groups)
+    return replace(ensemble, catalogue=billed)
 
 
 def begun(

@@ -1,8 +1,9 @@
 """Hypothesis strategies for small core values, full of the ugly cases.
 
-Zero costs, groups with fees, bundles, missing cells, categories, constant columns.
-Alphas are multiples of 1/8, so that votes add up without rounding. Random trees may
-read a feature twice on a path, as no training would make them.
+Zero costs, groups with fees, bundles, empty answers that cost, missing cells,
+categories, constant columns. Alphas are multiples of 1/8, so that votes add up without
+rounding. Random trees may read a feature twice on a path, as no training would make
+them.
 """
 
 import numpy as np
@@ -23,6 +24,11 @@ def amounts() -> st.SearchStrategy[int]:
     return st.sampled_from(AMOUNTS)
 
 
+def billings() -> st.SearchStrategy[str]:
+    """What an empty answer costs: nothing, or the price."""
+    return st.sampled_from(("per_answer", "per_call"))
+
+
 def budgets() -> st.SearchStrategy[int | None]:
     """What a session may spend in micro-units; None: unlimited."""
     return st.none() | amounts() | st.integers(0, 20 * MICROS)
@@ -41,14 +47,17 @@ def catalogues(draw, max_features=6, max_groups=2, types=None) -> Catalogue:
     groups = {}
     for idx in sorted(set(members) - {-1}):
         name, amount = f"g{idx}", draw(amounts())
-        is_bundle = draw(st.booleans())
+        is_bundle, billing = draw(st.booleans()), draw(billings())
         groups[idx] = (
-            Group(name, price=amount) if is_bundle else Group(name, fee=amount)
+            Group(name, price=amount, billing=billing)
+            if is_bundle
+            else Group(name, fee=amount)
         )
     features = []
     for idx, member in enumerate(members):
         group = groups.get(member)
         is_bundled = group is not None and group.is_bundle
+        billing = group.billing if is_bundled else draw(billings())
         kind = draw(st.sampled_from(types or ("number", "boolean", "category")))
         n_categories = draw(st.integers(1, 4)) if kind == "category" else 0
         features.append(
@@ -58,6 +67,7 @@ def catalogues(draw, max_features=6, max_groups=2, types=None) -> Catalogue:
                 cost=0 if is_bundled else draw(amounts()),
                 group=None if group is None else group.name,
                 categories=tuple("abcd"[:n_categories]),
+                billing=billing,
             )
         )
     return Catalogue(tuple(features), tuple(groups.values()), "EUR")

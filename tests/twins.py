@@ -18,6 +18,7 @@ def shop_of(catalogue: Catalogue) -> naive.Shop:
         [None if idx < 0 else int(idx) for idx in catalogue.group_idxs],
         [int(fee) for fee in catalogue.fees],
         [group.is_bundle for group in catalogue.groups],
+        frozenset(np.flatnonzero(catalogue.is_per_call).tolist()),
     )
 
 

@@ -75,6 +75,22 @@ def test_any_panels_survive_the_round_trip(ensemble):
     assert through_json(model) == model
 
 
+def test_emptiness_is_read_as_it_was_written_and_checked(document):
+    kinds = [{"share": 0.75, "chances": [0.1] * 4}, {"share": 0.25, "chances": [1] * 4}]
+    document["panels"]["emptiness"] = {"kinds": kinds}
+
+    read = document_of(model_from_json(document))["panels"]["emptiness"]
+    kinds[0]["chances"] = [0.1] * 3
+    short = refused(document)
+    kinds[0]["chances"] = [2.0] * 4
+    large = refused(document)
+
+    assert [kind["share"] for kind in read["kinds"]] == [0.75, 0.25]
+    assert read["kinds"][1]["chances"] == [1.0] * 4
+    assert short == ["model.panels.emptiness.kinds[0].chances"]
+    assert large == [f"model.panels.emptiness.kinds[0].chances[{n}]" for n in range(4)]
+
+
 def test_policy_panels_without_panels_is_refused(document):
     document["panels"] = None
 

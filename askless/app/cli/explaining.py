@@ -64,7 +64,6 @@ def show_model(
             output.print(build_purchase_table(stored, limit, purchases))
         else:
             output.print(build_budget_table(stored))
-            sessions = show.build_sessions_table(stored)
-            if sessions is not None:
-                output.print(sessions)
+            for table in show.list_case_tables(stored):
+                output.print(table)
     print_effects(output, ensemble, effects, named)

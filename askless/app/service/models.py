@@ -119,6 +119,8 @@ def get_plan(
                 features=[features[idx].name for idx in question.feature_idxs],
                 price=question.price,
                 total=total,
+                empty_chance=question.empty_chance,
+                expected_price=question.expected_price,
             )
         )
     n_planned = None

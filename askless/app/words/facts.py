@@ -2,18 +2,23 @@
 
 from typing import NamedTuple
 
-from askless.app.documents.model.card import read_learnt
+from askless.app.documents.model.card import EmptyShape, read_empty_answers, read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
 from askless.app.words.wording import describe_value, money, percent, percent_range
 from askless.core.catalogue.catalogue import Feature
+from askless.core.catalogue.prices import to_micros
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 
 # Fewer rows in a class than these say little of it.
 FEW_ROWS = 100
 
+
+# Offers that come back empty of which a card's line tells.
+MOST_OFFERS = 8
+BILLING_WORDS = {"per_call": "by call", "per_answer": "by answer"}
 
 # More classes than these are counted and not joined by "or".
 MOST_CLASSES = 4
@@ -52,6 +57,7 @@ def list_facts(model: Model) -> list[tuple[str, str]]:
         ("Features it reads", f"{int(ensemble.is_used.sum())} of {n_features}")
     )
     more = {
+        "Empty answers": describe_empty_answers(model),
         "Questions": describe_own_questions(model),
         "Worth spending": describe_knee(model),
     }
@@ -119,6 +125,43 @@ def describe_commonest(model: Model) -> list[str]:
         f"({100 * commonest.error:.1f} %). Look at AUROC and log-loss: they tell what "
         "the chances are worth."
     ]
+
+
+def list_empty_offers(model: Model) -> list[EmptyShape]:
+    """Return the offers that come back empty, those that cost most first."""
+    offers = [offer for offer in read_empty_answers(model) if offer.share > 0]
+    return sorted(offers, key=lambda offer: (-offer.cost, -offer.share))
+
+
+def describe_empty_answers(model: Model) -> str | None:
+    """Return how often offers come back empty; None where it is not known."""
+    unit, offers = model.ensemble.catalogue.cost_unit, list_empty_offers(model)
+    words = []
+    for offer in offers[:MOST_OFFERS]:
+        costs = "nothing"
+        if offer.billing == "per_call":
+            costs = f"{money(to_micros(round(offer.cost, 6)), unit)} a case"
+        words.append(f"{offer.offer} in {percent(offer.share)}, which costs {costs}")
+    n_more = len(offers) - len(words)
+    words += [f"and {n_more} more"] if n_more else []
+    return "; ".join(words) or None
+
+
+def build_empty_cells(model: Model) -> Cells | None:
+    """Return a table of offers that come back empty; None if there are none."""
+    offers, unit = list_empty_offers(model), model.ensemble.catalogue.cost_unit
+    rows: list[tuple[str, ...]] = [
+        (
+            offer.offer,
+            money(to_micros(round(offer.price, 6))),
+            BILLING_WORDS[offer.billing],
+            percent(offer.share),
+            money(to_micros(round(offer.cost, 6))),
+        )
+        for offer in offers
+    ]
+    price = f"price {bracket(unit)}".strip()
+    return (("offer", price, "billed", "empty", "costs a case"), rows) if rows else None
 
 
 def count_rows_by_class(model: Model) -> dict[str, int]:

@@ -156,6 +156,24 @@ class Catalogue(Derived):
         return np.append(self.is_bundle, False)[self.group_idxs]
 
     @cached_property
+    def offers(self) -> tuple[tuple[int, ...], ...]:
+        """Features that one purchase reveals: those of a bundle, or one alone."""
+        offers: dict[tuple[bool, int], list[int]] = {}
+        group_idxs, is_bundled = self.group_idxs.tolist(), self.is_bundled.tolist()
+        for idx in range(len(self.features)):
+            key = is_bundled[idx], group_idxs[idx] if is_bundled[idx] else idx
+            offers.setdefault(key, []).append(idx)
+        return tuple(map(tuple, offers.values()))
+
+    @cached_property
+    def offer_idxs(self) -> IntArray:
+        """Position of each feature's offer among `offers`; (n_features,)."""
+        idxs = np.empty(len(self.features), np.int64)
+        for number, offer in enumerate(self.offers):
+            idxs[list(offer)] = number
+        return idxs
+
+    @cached_property
     def is_group_per_call(self) -> BoolArray:
         """Which groups are billed by call; (n_groups,)."""
         billings = [group.billing == "per_call" for group in self.groups]

@@ -17,6 +17,7 @@ from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import ErrorCosts
 from askless.core.panels.asking import fit_asking_terms
 from askless.core.panels.effort import EFFORTS, Effort, Recipe
+from askless.core.panels.emptiness import fit_emptiness
 from askless.core.panels.gates import fit_held_out_tables
 from askless.core.panels.predictors.blending import FittedPanels, cap_rises, make_panel
 from askless.core.panels.predictors.solving import load_solver
@@ -95,6 +96,7 @@ def fit_ladder(
     is_informative = list_informative_features(dataset, least_missing)
     filled = fill_gaps(dataset, is_informative)
     tabled = CountedRows(restore_silent_cells(filled, dataset), is_informative)
+    emptiness = fit_emptiness(dataset)
     dataset = filled
     load_solver()
     with threadpool_limits(limits=1, user_api="blas"):
@@ -122,6 +124,7 @@ def fit_ladder(
             spaces=(blended.space,),
             tables=tables.whole,
             worth=worth,
+            emptiness=emptiness,
         )
 
 

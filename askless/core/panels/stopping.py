@@ -27,7 +27,7 @@ class Walkers(NamedTuple):
 
     catalogue: Catalogue
     panels: Sequence[Panel]
-    #: (n_rows, n_features), cells without a value: asked, and not charged
+    #: (n_rows, n_features), cells without a value: charged only if billed by call
     is_missing: BoolArray
     #: (n_panels, n_rows), expected error cost
     risks: FloatArray
@@ -342,16 +342,17 @@ def price_for_rows(
 ) -> FloatArray:
     """Return each row's price of features that are revealed together; (n_rows,).
 
-    In micro-units. Missing cells cost nothing; the group's fee is due with the first
-    member that is there.
+    In micro-units. Missing cells cost nothing unless they are billed by call; the
+    group's fee is due with the first member that costs something.
     """
     catalogue = walkers.catalogue
-    is_there = ~walkers.is_missing[rows][:, revealed]
+    is_charged = catalogue.is_per_call | ~walkers.is_missing[rows]
+    is_there = is_charged[:, revealed]
     costs = catalogue.costs[revealed].astype(np.float64)
     amounts: FloatArray = is_there.astype(np.float64) @ costs
     group = int(catalogue.group_idxs[revealed[0]])
     if group != NO_GROUP:
         members = [idx for idx in known if catalogue.group_idxs[idx] == group]
-        is_paid = (~walkers.is_missing[rows][:, members]).any(axis=1)
+        is_paid = is_charged[:, members].any(axis=1)
         amounts += catalogue.fees[group] * (is_there.any(axis=1) & ~is_paid)
     return amounts

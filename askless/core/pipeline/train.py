@@ -19,7 +19,12 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model, bind_errors
 from askless.core.model.values import add_distinct_values, add_value_ranges
 from askless.core.panels.effort import EFFORTS
-from askless.core.pipeline.card import make_card, report_choices, report_validation
+from askless.core.pipeline.card import (
+    make_card,
+    report_choices,
+    report_empty_answers,
+    report_validation,
+)
 from askless.core.pipeline.certificates import UnseenRows, certify_early_stops
 from askless.core.pipeline.online.learning_state import (
     make_learning,
@@ -165,6 +170,7 @@ def train(
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_distinct_values(add_value_ranges(whole, table.ranges), sample.values)
     card = make_card(table, whole, n_folds, seed)
+    card |= report_empty_answers(sample)
     card |= report_training(table.dataset, spec, finished[-1], whole)
     if validation is not None:
         card |= report_validation(validation)

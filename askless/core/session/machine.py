@@ -29,7 +29,7 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
 from askless.core.session.probability import compute_lead, decide_label
-from askless.core.session.promises import make_promise
+from askless.core.session.promises import chance_of_empty, expect_price, make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
@@ -151,7 +151,7 @@ def observe(
     only on `ordered`, and its value counts until the result comes. The first charged
     member of a bundle pays its price; its members without an answer become `ordered` at
     0. An answer that the session has already changes nothing. Any feature may be
-    answered, as long as nobody stops the session: to have nothing to ask is advice.
+    answered until somebody stops the session: to have nothing to ask is advice.
 
     Parameters
     ----------
@@ -194,19 +194,15 @@ def observe(
         return state
     if not is_insistent:
         refuse_useless(ensemble, state, after)
-    is_led = state.is_led and is_as_asked(catalogue, state, after)
-    chances = state.step_chances if is_led else ()
-    return decide_next_step(
-        ensemble, replace(after, is_led=is_led, step_chances=chances)
-    )
+    return decide_after_answers(ensemble, state, after)
 
 
 def take_purchase(ensemble: Ensemble, state: State, purchase: Purchase) -> State:
     """Take what a seller brought at the amount that it charges, and go on.
 
     The amount is neither computed nor checked against the budget, which the caller has
-    reserved it from (`hold`), and no answer is refused: it is bought. An ended session
-    takes it, too. Without answers nothing becomes known, and the offer stays open.
+    reserved it from (`hold`), and no answer is refused, by an ended session neither.
+    Without answers nothing becomes known, and the offer stays open.
     """
     catalogue, answers = ensemble.catalogue, list(purchase.answers)
     for place, answer in enumerate(answers):
@@ -214,11 +210,7 @@ def take_purchase(ensemble: Ensemble, state: State, purchase: Purchase) -> State
             chance = compute_propensity(ensemble, state)
             answers[place] = replace(answer, propensity=chance)
     after = book_purchase(catalogue, state, replace(purchase, answers=tuple(answers)))
-    is_led = state.is_led and is_as_asked(catalogue, state, after)
-    chances = state.step_chances if is_led else ()
-    return decide_next_step(
-        ensemble, replace(after, is_led=is_led, step_chances=chances)
-    )
+    return decide_after_answers(ensemble, state, after)
 
 
 def hold(ensemble: Ensemble, state: State, amount: int) -> State:
@@ -295,6 +287,14 @@ def decide_next_step(ensemble: Ensemble, state: State) -> State:
         return state
     decided = apply_policy(ensemble, state)
     return add_exploration(ensemble, decided) if state.explore else decided
+
+
+def decide_after_answers(ensemble: Ensemble, before: State, after: State) -> State:
+    """Decide the next step, and whether the session is still led (`State.is_led`)."""
+    is_led = before.is_led and is_as_asked(ensemble.catalogue, before, after)
+    chances = before.step_chances if is_led else ()
+    led = replace(after, is_led=is_led, step_chances=chances)
+    return decide_next_step(ensemble, led)
 
 
 def apply_policy(ensemble: Ensemble, state: State) -> State:
@@ -391,4 +391,6 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         is_outside_rules=not explores and policy.is_outside_rules(position),
         explores=explores,
         policy_stop=apply_policy(ensemble, state).stop_reason if explores else None,
+        empty_chance=chance_of_empty(position, feature_idx),
+        expected_price=expect_price(position, feature_idx),
     )

@@ -1,14 +1,15 @@
-"""Promise what held-out rows measured: errors now, after a question and at the end."""
+"""Promise what held-out rows measured: errors on the way, and what comes back empty."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from askless.core.arrays import FloatArray
 from askless.core.catalogue.prices import Paid, buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.measured import MeasuredErrors
 from askless.core.session.policy import Policy
-from askless.core.session.position import Position
+from askless.core.session.position import Position, cached_once
 from askless.core.session.state import Aim, Promise
 
 
@@ -76,3 +77,41 @@ def price_read(policy: Policy, position: Position, revealed: Sequence[int] = ())
         is_read[[idx for idx in given if idx not in whole]] = False
     read = np.flatnonzero(is_read)
     return buy(position.ensemble.catalogue, Paid(), read.tolist())[0]
+
+
+@cached_once
+def expect_empty(position: Position) -> FloatArray | None:
+    """Return the chance that each feature's offer comes back empty; (n_features,).
+
+    It follows from which offers came back empty and which with a value. None: training
+    saw no empty ones.
+    """
+    ladder = position.ensemble.panels
+    if ladder is None or ladder.emptiness is None:
+        return None
+    catalogue, outcomes = position.ensemble.catalogue, position.state.outcomes
+    answered = [{outcomes[idx] for idx in offer} for offer in catalogue.offers]
+    is_empty = np.array([[came == {"unavailable"} for came in answered]])
+    is_asked = is_empty[0] | np.array(["value" in came for came in answered])
+    chances: FloatArray = ladder.emptiness.expect(catalogue, is_empty, is_asked)[0]
+    return chances
+
+
+def chance_of_empty(position: Position, feature_idx: int) -> float | None:
+    """Return the chance that a feature's offer comes back empty; None: not known."""
+    empty = expect_empty(position)
+    return None if empty is None else float(empty[feature_idx])
+
+
+def expect_price(position: Position, feature_idx: int) -> int:
+    """Return what an open feature charges on the mean now, in micro-units.
+
+    If it is billed by answer, an empty one charges nothing.
+    """
+    price, empty = (
+        int(position.prices[feature_idx]),
+        chance_of_empty(position, feature_idx),
+    )
+    if empty is None or position.ensemble.catalogue.is_per_call[feature_idx]:
+        return price
+    return round(price * (1.0 - empty))

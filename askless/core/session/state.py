@@ -253,6 +253,10 @@ class Question:
     explores: bool = False
     #: of such a question: why the policy itself would advise to stop, if it would
     policy_stop: StopReason | None = None
+    #: chance that it comes back empty, given what is known; None: training saw none
+    empty_chance: float | None = None
+    #: what it charges on the mean, empty answers counted; in micro-units
+    expected_price: int = 0
 
 
 @dataclass(frozen=True, slots=True)

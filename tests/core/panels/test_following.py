@@ -23,7 +23,7 @@ from askless.core.panels.stopping import (
 )
 from askless.core.simulation.simulate import simulate
 from tests.panels import make_ladder
-from tests.sessions import BUNDLE, FEE, small_ensemble
+from tests.sessions import BUNDLE, FEE, bill_by_call, small_ensemble
 
 N_ROWS = 12
 MEMBERS = {1: FEE, 2: FEE, 3: BUNDLE, 4: BUNDLE}
@@ -34,6 +34,7 @@ def ladder_of(seed: int, can_hide: bool = False):
     random = np.random.default_rng(seed)
     ensemble = small_ensemble([3, 1, 2, 0, 0], members=MEMBERS, policy="adaptive")
     orders = [random.permutation(5)[: random.integers(1, 6)].tolist() for _ in range(2)]
+    ensemble = bill_by_call(ensemble, np.flatnonzero(random.random(5) < 0.5).tolist())
     ladder = make_ladder(ensemble, orders, seed, can_hide)
     # Any feature may be lacking: a session never leaves its way then.
     panels = tuple(

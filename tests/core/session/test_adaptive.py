@@ -72,7 +72,9 @@ def test_next_feature_is_that_of_the_naive_twin(ensemble, budget, aim, data):
     known = data.draw(st.sets(st.sampled_from(idxs), max_size=2))
     state = begin(ensemble, budget, aim=aim, known=dict.fromkeys(known, 1.0))
     for idx in data.draw(st.lists(st.sampled_from(idxs), unique=True, max_size=2)):
-        if state.outcomes[idx] is None:
+        # Where it is billed by call, an empty answer must fit the budget.
+        is_affordable = Position.of(ensemble, state).beyond.is_affordable[idx]
+        if state.outcomes[idx] is None and is_affordable:
             state = observe(ensemble, state, idx, "unavailable")
 
     expected = naive_next(ensemble, state)

@@ -1,7 +1,5 @@
 """Empty answers: what they cost by billing, and what a seller settles."""
 
-from dataclasses import replace
-
 import pytest
 
 from askless.core.catalogue.catalogue import Group
@@ -12,21 +10,22 @@ from askless.core.session.machine import hold, take_purchase
 from askless.core.session.position import Position
 from askless.core.session.state import Answer, Charge, Purchase
 from askless.core.session.steps import trace_answers
-from tests.sessions import FEE, NEVER, observe, observe_all, small_ensemble
+from tests.sessions import (
+    FEE,
+    NEVER,
+    bill_by_call,
+    observe,
+    observe_all,
+    small_ensemble,
+)
 
 MISS = "miss"
 ECHO = Group("echo", price=90, billing="per_call")
 
 
 def billed(costs, per_call=(0,), members=None, **fields):
-    """A small ensemble whose features `per_call` are billed by call."""
-    ensemble = small_ensemble(costs, members=members, **fields)
-    features = tuple(
-        replace(feature, billing="per_call") if idx in per_call else feature
-        for idx, feature in enumerate(ensemble.catalogue.features)
-    )
-    catalogue = replace(ensemble.catalogue, features=features)
-    return replace(ensemble, catalogue=catalogue)
+    """A small ensemble some of whose features are billed by call."""
+    return bill_by_call(small_ensemble(costs, members=members, **fields), per_call)
 
 
 def begin(costs, budget=100, **options):

@@ -174,7 +174,7 @@ def test_larger_budget_asks_the_same_first(ensemble, budget, data):
 def test_all_that_some_hypothesis_reads_is_asked_without_a_budget(ensemble, seed):
     state = machine.start(ensemble, None, seed=seed)
 
-    asked = ask_all(ensemble, state, "unavailable")
+    asked = ask_all(ensemble, state, "refused")
 
     assert sorted(asked) == np.flatnonzero(ensemble.is_used).tolist()
 

@@ -23,7 +23,7 @@ from askless.core.session.state import Answer, State
 from askless.core.training.algorithms import make_ensemble
 from askless.core.training.params import BoostParams
 from tests.panels import shorten
-from tests.sessions import NEVER
+from tests.sessions import NEVER, bill_by_call
 from tests.small import finish, random_dataset
 
 MICROS = 1_000_000
@@ -61,8 +61,12 @@ def begin(ensemble: Ensemble, budget: int | None = None) -> State:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_walks_are_sessions(n_classes):
+@pytest.mark.parametrize("per_call", [(), (0, 1, 2, 4), range(9)])
+def test_walks_are_sessions(n_classes, per_call):
     ensemble, values = make(n_classes)
+    ensemble = bill_by_call(
+        ensemble, (i for i in per_call if i < len(ensemble.catalogue.features))
+    )
     cases = SimulatedRows(values[:15], BUDGETS, 0, range(15))
     policy = POLICIES["worth"]
     walks, plain = policy.walk(ensemble, cases), Policy.walk(policy, ensemble, cases)

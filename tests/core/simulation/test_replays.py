@@ -19,6 +19,7 @@ from askless.core.simulation.silent_play import (
     replay_case,
 )
 from askless.core.simulation.simulate import simulate
+from tests.sessions import bill_by_call
 from tests.small import MICROS, ensemble_of, random_catalogue
 
 NO_STOP = StopRule(certain=False)
@@ -32,7 +33,8 @@ def case_of(values, outcomes=None):
     """Return a case that knows all of a row."""
     answers = {}
     for idx, value in enumerate(values):
-        outcome = (outcomes or {}).get(idx, "value")
+        there = "unavailable" if math.isnan(value) else "value"
+        outcome = (outcomes or {}).get(idx, there)
         given = value if outcome == "value" else None
         answers[idx] = Answer(idx, outcome, given)
     return AnswerLog({}, answers)
@@ -144,8 +146,9 @@ def test_replays_of_whole_rows_are_what_many_rows_at_once_are(policy):
     random = np.random.default_rng(3)
     catalogue = random_catalogue(random, 6)
     order = [0, 1, 3, 4, 0, 3]
-    ensemble = ensemble_of(stumps(order), catalogue)
+    ensemble = bill_by_call(ensemble_of(stumps(order), catalogue), (0, 3))
     rows = random.integers(0, 2, (20, 6)).astype(np.float64)
+    rows[random.random(rows.shape) < 0.2] = np.nan
     budget = 4 * MICROS
 
     walks = simulate(ensemble, rows, [budget], policy, seed=5)

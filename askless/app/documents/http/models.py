@@ -192,6 +192,14 @@ class Purchase(Answer):
     group: str | None = Field(examples=["blood"])
     price: Units = Field(examples=[7.27])
     total: Units = Field(examples=[7.27], description="Spent after it.")
+    empty_chance: float | None = Field(
+        examples=[0.18],
+        description="Chance that it comes back empty where all before it came. Null: "
+        "training saw no empty answer.",
+    )
+    expected_price: Units = Field(
+        examples=[7.27], description="What it charges on the mean, by its billing."
+    )
 
 
 class Plan(Answer):

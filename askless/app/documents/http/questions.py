@@ -70,3 +70,11 @@ class Question(Answer):
         description="Chance with which it is asked, given the answers before it. Null: "
         "not known.",
     )
+    empty_chance: float | None = Field(
+        examples=[0.18],
+        description="Chance that it comes back empty, given what did so far. Null: "
+        "training saw no empty answer.",
+    )
+    expected_price: Units = Field(
+        examples=[3.1], description="What it charges on the mean, by its billing."
+    )

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from askless.app.documents.shape import Many, Shape
+from askless.core.catalogue.catalogue import Billing
 from askless.core.model.model import Model
 from askless.core.model.ranges import Count, Share
 
@@ -85,6 +86,27 @@ class LearntShape(CardShape):
     interval: tuple[Share, Share]
     recent_error: Share
     recent_interval: tuple[Share, Share]
+
+
+class EmptyShape(CardShape):
+    """How often an offer comes back empty, and what that costs a case; in units."""
+
+    offer: str
+    price: Amount
+    billing: Billing
+    share: Share
+    cost: Amount
+
+
+EMPTY_ANSWERS = TypeAdapter(tuple[EmptyShape, ...])
+
+
+def read_empty_answers(model: Model) -> tuple[EmptyShape, ...]:
+    """Return what a card says of empty answers; nothing if missing or malformed."""
+    try:
+        return EMPTY_ANSWERS.validate_python(model.card.get("empty_answers"))
+    except ValidationError:
+        return ()
 
 
 def read_learnt(model: Model) -> LearntShape | None:

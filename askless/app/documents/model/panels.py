@@ -11,6 +11,7 @@ from askless.app.documents.shape import Many
 from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.model.ladder.asking import Worth
 from askless.core.model.ladder.columns import ALONE, Columns
+from askless.core.model.ladder.emptiness import Emptiness
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.stopping import Stopping
 from askless.core.model.ladder.tables import PartTables, TableMember
@@ -43,6 +44,7 @@ class PanelLadderShape(StoredShape):
     stopping: Stored[Stopping] | None = None
     tables: Stored[PartTables] | None = None
     worth: Stored[Worth] | None = None
+    emptiness: Stored[Emptiness] | None = None
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -62,6 +64,8 @@ def panels_to_json(ladder: PanelLadder) -> dict[str, Any]:
         document["tables"] = to_json_value(ladder.tables)
     if ladder.worth is not None:
         document["worth"] = to_json_value(ladder.worth)
+    if ladder.emptiness is not None:
+        document["emptiness"] = to_json_value(ladder.emptiness)
     return document
 
 

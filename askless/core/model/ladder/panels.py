@@ -14,6 +14,7 @@ from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
 from askless.core.model.ladder.asking import Worth
 from askless.core.model.ladder.blends import Blend, Hiding, KernelRidge
 from askless.core.model.ladder.columns import Columns
+from askless.core.model.ladder.emptiness import Emptiness
 from askless.core.model.ladder.stopping import Stopping
 from askless.core.model.ladder.tables import PartTables, to_odds
 
@@ -71,6 +72,8 @@ class PanelLadder(Arrays, Derived):
     tables: PartTables | None = None
     #: how cases are asked by these tables; None: training learned no terms
     worth: Worth | None = None
+    #: how often offers come back empty; None: training saw no empty ones
+    emptiness: Emptiness | None = None
 
     @cached_property
     def n_read(self) -> int:

@@ -87,14 +87,9 @@ def prepare(
         if error.placeholder.kind == "secret":
             where = "request"
         raise RefusedError([Refusal(where, str(error))]) from None
-    catalogue, unit = find_catalogue(db, place.loaded, provider)
-    price = provider.price
-    if price is None:
-        idxs = list_offers(catalogue).get(provider.fills)
-        if idxs is None:
-            rule = "is required: no model has a price for what it fills"
-            raise RefusedError([Refusal("price", rule)])
-        price = price_offer(catalogue, idxs)
+    known = find_catalogue(db, place.loaded, provider)
+    price = price_trial(provider, known)
+    catalogue = known or make_plain_catalogue(provider)
     call = StoredCall(
         id=calls.make_id(),
         session_id=None,
@@ -104,7 +99,7 @@ def prepare(
         features=tuple(provider.read),
         price=price,
         charged=0,
-        unit=unit,
+        unit=catalogue.cost_unit,
         idempotency_key="",
         day=f"{place.now:%Y-%m-%d}",
         created_at=place.now,
@@ -121,18 +116,30 @@ def prepare(
 
 def find_catalogue(
     db: Transaction, loaded: LoadedModels, provider: Provider
-) -> tuple[Catalogue, str]:
-    """Return the catalogue of the newest model that a provider fills, and its unit.
-
-    Without one, features are read as they come: any text, or any number.
-    """
+) -> Catalogue | None:
+    """Return the catalogue of the newest model that has all that a provider reads."""
     names = {*provider.read}
     for head in models.page(db, SOME_MODELS, None).items:
         catalogue = loaded.get(db, head.id).ensemble.catalogue
         if names <= catalogue.feature_idxs.keys():
-            return catalogue, catalogue.cost_unit
-    features = tuple(Feature(name, "category", cost=0) for name in provider.read)
-    return Catalogue(features), ""
+            return catalogue
+    return None
+
+
+def make_plain_catalogue(provider: Provider) -> Catalogue:
+    """Return a catalogue by which features are read as they come."""
+    return Catalogue(tuple(Feature(name, "category", cost=0) for name in provider.read))
+
+
+def price_trial(provider: Provider, catalogue: Catalogue | None) -> int:
+    """Return what a provider charges; raise RefusedError where nobody says it."""
+    if provider.price is not None:
+        return provider.price
+    offers = {} if catalogue is None else list_offers(catalogue)
+    if catalogue is None or provider.fills not in offers:
+        rule = "is required: no model has a price for what it fills"
+        raise RefusedError([Refusal("price", rule)])
+    return price_offer(catalogue, offers[provider.fills])
 
 
 def mark_sent(db: Transaction, order: TrialOrder, now: datetime) -> None:

@@ -60,6 +60,13 @@ def wait_until(is_so: Any) -> None:
         time.sleep(0.02)
 
 
+def read(client: TestClient, session_id: str) -> dict[str, Any]:
+    response = client.get(f"/predict/{session_id}")
+    assert response.status_code == 200, response.text
+    session: dict[str, Any] = response.json()
+    return session
+
+
 def states(engine: sa.Engine) -> list[str]:
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
         return [call.state for call in calls.page(db, 1_000, None).items]
@@ -92,7 +99,7 @@ def check_books(client: TestClient, ids: list[str], vendors: Vendors) -> int:
     billed = vendors.bill_by_case()
     n_doubtful = 0
     for session_id in ids:
-        session = client.get(f"/predict/{session_id}").json()
+        session = read(client, session_id)
         assert session["run"]["state"] == "ended", session
         receipt = client.get(f"/predict/{session_id}/receipt").json()
         doubts = [call for call in receipt["bought"] if call["state"] == "in_doubt"]
@@ -132,7 +139,7 @@ def test_a_killed_buyer_pays_nothing_twice(
     with buyer_process(settings):
         wait_until(
             lambda: all(
-                client.get(f"/predict/{key}").json()["run"]["state"] == "ended"
+                read(client, key)["run"]["state"] == "ended"
                 for key in ids
             )
         )

@@ -80,6 +80,9 @@ def view_of(
     """Return the body of a session whose answers are not erased."""
     ensemble = model.ensemble
     features = ensemble.catalogue.features
+    if state.held:
+        # What else could be asked while a call is on its way.
+        state = machine.hold(ensemble, state, state.held)
     question = machine.next_question(ensemble, state)
     return bodies.Session.of(
         session,

@@ -37,9 +37,10 @@ def spawn(settings: Settings) -> Process:
         "ASKLESS_PROVIDER_HOSTS": f'["{settings.provider_hosts[0]}"]',
         "ASKLESS_HEARTBEAT_TIMEOUT_S": "1",
     }
+    others = {key: os.environ[key] for key in os.environ if "ASKLESS" not in key}
     return subprocess.Popen(
         [sys.executable, "-m", "askless.app.cli", "buyer"],
-        env=os.environ | variables,
+        env=others | variables,
     )
 
 

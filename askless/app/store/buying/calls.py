@@ -1,6 +1,7 @@
 """Calls to providers: one row for each request of a run, or of a test."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -68,6 +69,19 @@ def count_on_the_way(db: Transaction, provider: str) -> int:
         is_own(calls), calls.c.provider == provider, calls.c.state.in_(ON_THE_WAY)
     )
     return int(execute(db, query).scalar() or 0)
+
+
+def list_lost_tests(
+    db: Transaction, provider: str, before: datetime
+) -> list[StoredCall]:
+    """Return the tests of a provider that began before a moment and have not ended."""
+    query = ROWS.query.where(
+        calls.c.session_id.is_(None),
+        calls.c.provider == provider,
+        calls.c.state.in_(ON_THE_WAY),
+        calls.c.created_at < before,
+    )
+    return [ROWS.read(row) for row in execute(db, query)]
 
 
 def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:

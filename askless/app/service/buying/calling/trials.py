@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,13 @@ from askless.app.service.buying.calling.reading import (
     search,
 )
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
-from askless.app.service.buying.calling.verdicts import CallTerms, Verdict, judge
+from askless.app.service.buying.calling.verdicts import (
+    IN_DOUBT,
+    NOT_SENT,
+    CallTerms,
+    Verdict,
+    judge,
+)
 from askless.app.service.buying.offers import (
     billing_of,
     list_offers,
@@ -33,6 +39,8 @@ from askless.core.errors import Refusal, RefusedError
 
 # Models that are looked through for what a provider fills, newest first.
 SOME_MODELS = 20
+# Longer than any test takes.
+LOST_AFTER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,7 @@ def prepare(
     cools down or its ceiling has no room.
     """
     stored = providers.get_locked(db, name)
+    end_lost(db, name, place.now)
     filler = open_filler(stored)
     provider = filler.provider
     if filler.is_cooling(place.now):
@@ -140,6 +149,22 @@ def price_trial(provider: Provider, catalogue: Catalogue | None) -> int:
         rule = "is required: no model has a price for what it fills"
         raise RefusedError([Refusal("price", rule)])
     return price_offer(catalogue, offers[provider.fills])
+
+
+def end_lost(db: Transaction, name: str, now: datetime) -> None:
+    """End the tests of a provider whose process died: who was asked is in doubt."""
+    for call in calls.list_lost_tests(db, name, now - LOST_AFTER):
+        was_sent = call.state == "sent"
+        charged = call.price if was_sent else 0
+        providers.settle(db, name, call.day, call.price, charged)
+        calls.change(
+            db,
+            call.id,
+            state="in_doubt" if was_sent else "released",
+            charged=charged,
+            reason=IN_DOUBT if was_sent else NOT_SENT,
+            ended_at=now,
+        )
 
 
 def mark_sent(db: Transaction, order: TrialOrder, now: datetime) -> None:

@@ -89,7 +89,7 @@ def test_a_provider_is_put_shown_changed_and_deleted(
 
     assert made.headers["location"] == "/ui/providers/firmo?done=put"
     assert "The provider is stored" in shown
-    assert "no model has a group or feature" in shown
+    assert "no model has a bundle or feature" in shown
     assert "{secret.KEY}" in shown
     assert "s3cret-of-the-vendor" not in shown + listed
     assert changed.status_code == 303

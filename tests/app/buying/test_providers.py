@@ -225,7 +225,7 @@ def test_what_no_model_uses_is_a_warning(client: TestClient, put: Put) -> None:
     misread = client.put("/providers/echo", json=odd).json()
     single = ECHO | {"fills": "age", "read": {"age": "b"}}
 
-    assert early["warnings"] == ["fills: no model has a group or feature 'echo' yet"]
+    assert early["warnings"] == ["fills: no model has a bundle or feature 'echo' yet"]
     assert late["warnings"] == []
     assert misread["warnings"] == ["read.age: no model has 'age' in 'echo' yet"]
     assert client.put("/providers/age", json=single).json()["warnings"] == []

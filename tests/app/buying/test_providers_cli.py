@@ -56,7 +56,7 @@ def test_a_provider_is_put_shown_tested_and_deleted(
     deleted = run("providers", "delete", "firmo")
 
     assert (put.code, "firmo is added" in put.out) == (0, True), put.err
-    assert "no model has a group or feature 'a' yet" in put.err
+    assert "no model has a bundle or feature 'a' yet" in put.err
     assert "firmo is replaced" in again.out
     assert json.loads(tested.out) == {"a": 3}
     assert "settled (HTTP 200), charged 0.05" in tested.err

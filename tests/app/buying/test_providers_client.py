@@ -55,7 +55,7 @@ def test_a_provider_is_put_tested_and_deleted(calls: Client, host: str) -> None:
     (listed,) = calls.providers()
     calls.delete_provider("vendor")
 
-    assert made["warnings"] == ["fills: no model has a group or feature 'a' yet"]
+    assert made["warnings"] == ["fills: no model has a bundle or feature 'a' yet"]
     assert tested["values"] == {"a": 3}
     assert (shown["spent"], listed) == (0.5, shown)
     assert [call["id"] for call in calls.calls(provider="vendor")] == [tested["call"]]

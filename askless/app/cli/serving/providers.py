@@ -131,7 +131,7 @@ def put_provider(
         with transaction(engine, tenant_id) as db:
             made = service.put(db, rules, name, provider, now)
         with transaction(engine, tenant_id, is_read=True) as db:
-            print_warnings(service.warn(db, made.provider.document))
+            print_warnings(service.warn(db, LoadedModels(), made.provider.document))
     output.print(f"{escape(name)} is {'added' if made.is_new else 'replaced'}")
 
 

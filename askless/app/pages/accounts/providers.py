@@ -33,6 +33,7 @@ from askless.app.records import StoredAnswer
 from askless.app.service import retries
 from askless.app.service.buying import providers as service
 from askless.app.service.buying.calling import trials
+from askless.app.service.loaded import LoadedModels
 from askless.app.store.database.transactions import Transaction
 from askless.core.errors import Refusal, RefusedError
 
@@ -137,17 +138,18 @@ def read_provider(name: str, text: str) -> Provider:
 
 @router.get("/{id}", dependencies=[needs("providers")])
 def show_provider(
-    request: Request, id: str, db: ReadDb, caller: Called, now: Now
+    request: Request, id: str, db: ReadDb, loaded: Loaded, caller: Called, now: Now
 ) -> HTMLResponse:
-    view = make_view(db, id, now, may_write=WRITE in caller.scopes)
+    view = make_view(db, loaded, id, now)
+    view["may_write"] = WRITE in caller.scopes
     view["notice"] = NOTICES.get(request.query_params.get("done", ""))
     return render(request, "provider.html", **view)
 
 
 def make_view(
-    db: Transaction, name: str, now: datetime, *, may_write: bool
+    db: Transaction, loaded: LoadedModels, name: str, now: datetime
 ) -> dict[str, Any]:
-    """Return what the page of a provider shows."""
+    """Return what the page of a provider shows to whoever may change it."""
     provider = service.get(db, name, now)
     own = Provider.model_fields.keys()
     shown = provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -156,12 +158,12 @@ def make_view(
     return {
         "provider": provider,
         "state": describe_state(provider, now),
-        "warnings": service.warn(db, document),
+        "warnings": service.warn(db, loaded, document),
         "document": write_document(document),
         "keys": provider.request.keys,
         "calls": service.page_of_calls(db, LAST_CALLS, None, filters).items,
         "number": secrets.token_hex(16),
-        "may_write": may_write,
+        "may_write": True,
         "notice": None,
         "conflict": None,
         "tried": None,
@@ -204,7 +206,7 @@ async def test_provider(
     view = await show_now(
         request,
         changes.caller.tenant_id,
-        lambda db: make_view(db, id, now, may_write=True),
+        lambda db: make_view(db, loaded, id, now),
     )
     return render(request, "provider.html", status, **view | more)
 

@@ -9,10 +9,10 @@ INSTALL = "pip install 'askless[server]'"
 SERVER_MODULES = frozenset(
     (
         *("alembic", "annotated_types", "fastapi", "fastapi_offline", "fsspec"),
-        *("h11", "jinja2", "narwhals", "numba", "numpy", "prometheus_client"),
-        *("psycopg", "pyarrow", "pydantic", "pydantic_settings"),
+        *("h11", "jinja2", "jmespath", "narwhals", "numba", "numpy"),
+        *("prometheus_client", "psycopg", "pyarrow", "pydantic", "pydantic_settings"),
         *("python_multipart", "rich", "scipy", "sklearn", "sqlalchemy"),
-        *("threadpoolctl", "typer", "typing_extensions", "uvicorn"),
+        *("standardwebhooks", "threadpoolctl", "typer", "typing_extensions", "uvicorn"),
     )
 )
 

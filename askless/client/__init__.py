@@ -13,6 +13,7 @@ from askless.client.jobs import JobCalls
 from askless.client.keys import KeyCalls
 from askless.client.ledger import LedgerCalls
 from askless.client.links import Awaited, AwaitedLink, Call, Link, Waiting, WaitingLink
+from askless.client.providers import ProviderCalls
 from askless.client.questions import Value
 from askless.client.sessions import AsyncPredictionSession, PredictionSession
 from askless.stored_models import ModelCalls, StoredModel, model_ref
@@ -30,6 +31,7 @@ class AnyClient(
     ChallengeCalls,
     JobCalls,
     LedgerCalls,
+    ProviderCalls,
     KeyCalls,
     Generic[SessionT],
 ):

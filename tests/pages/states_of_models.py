@@ -1,5 +1,6 @@
 """States of all other pages: models, trainings, tables, books, keys, problems."""
 
+from json import dumps
 from typing import Any
 from urllib.parse import urlencode
 
@@ -268,3 +269,34 @@ def keys(visit: Visit, site: Site) -> None:
     visit.press("Revoke it")
     visit.shows("is revoked")
     assert site.call("GET", "/keys")["items"][0]["revoked_at"] is not None
+
+
+@state
+def providers(visit: Visit, site: Site) -> None:
+    visit.open("/ui/providers")
+    visit.shows("There is no provider yet")
+    visit.check()
+    visit.press("Store it", name=MARKUP, document="{")
+    visit.is_refused("name")
+    visit.press("Store it", name="odd", document='{"fills": 1}')
+    visit.is_refused("document")
+    visit.check()
+    request = {"url": "http://127.0.0.1:9/{key.domain}"}
+    fields = {"request": request, "read": {MARKUP: "a"}, "price": 1}
+    visit.press("Store it", name="odd", document=dumps({"fills": MARKUP} | fields))
+    visit.shows("The provider is stored", MARKUP)
+    visit.check()
+    visit.press("Call it once")
+    visit.is_refused("keys.domain")
+    visit.press("Call it once", **{"keys.domain": MARKUP})
+    visit.shows("What the test has read", "released", "could not be reached")
+    visit.check()
+    visit.open("/ui/providers")
+    visit.shows("ready", "a test")
+    visit.check()
+    visit.follow("odd")
+    visit.follow("Delete it")
+    visit.check()
+    visit.press("Delete it")
+    visit.shows("The provider is deleted")
+    assert site.call("GET", "/providers")["items"] == []

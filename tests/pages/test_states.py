@@ -34,7 +34,8 @@ def odd_settings(
     home = tmp_path_factory.mktemp("odd")
     template = request.getfixturevalue("sqlite_template")
     (home / "askless.db").write_bytes(template.read_bytes())
-    return Settings(home=home)
+    # Nobody listens there.
+    return Settings(home=home, provider_hosts=["127.0.0.1:9"])
 
 
 @pytest.fixture(scope="module")

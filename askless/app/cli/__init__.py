@@ -52,6 +52,10 @@ COMMANDS = {
         *("serving.keys", "commands"),
         "Make, list, revoke and restore the keys that callers of the service need.",
     ),
+    "providers": CommandEntry(
+        *("serving.providers", "commands"),
+        "List, put, test and delete the providers that runs buy from; draft some.",
+    ),
     "tenants": CommandEntry(
         *("serving.tenants", "commands"),
         "List tenants, and say how long their sessions are kept.",

@@ -46,7 +46,12 @@ NEW: dict[int | str, dict[str, Any]] = {
     summary="Add or replace a provider",
 )
 async def put_provider(
-    name: Name, body: Provider, changes: JsonChanges, rules: Rules, now: Now
+    name: Name,
+    body: Provider,
+    changes: JsonChanges,
+    loaded: Loaded,
+    rules: Rules,
+    now: Now,
 ) -> Response:
     """Add a provider, or replace one; a replaced one cools down as before.
 
@@ -56,7 +61,7 @@ async def put_provider(
 
     def respond(made: service.PutProvider) -> Response:
         with read_db(changes.engine, changes.caller.tenant_id) as db:
-            view = service.describe_put(db, made.provider, now)
+            view = service.describe_put(db, loaded, made.provider, now)
         content = view.model_dump_json(by_alias=True, exclude_unset=True)
         headers = {"Location": f"/providers/{name}"} if made.is_new else {}
         return Response(content, 201 if made.is_new else 200, headers, JSON)

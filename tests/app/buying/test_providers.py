@@ -1,5 +1,6 @@
 """Providers over HTTP: put, shown, listed, deleted; what can't be called is refused."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,38 @@ def test_what_makes_no_sense_is_refused_by_its_field(
     assert field in refusals(response)
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("json", "NaN"),
+        ("json", '{"a": 1e999}'),
+        ("json", '"\\ud800"'),
+        ("json", '{"\\ud800": 1}'),
+        ("json", '["\\u0000"]'),
+        ("json", "[" * 33 + "]" * 33),
+        ("json", "[" * 900 + "]" * 900),
+        ("headers", '{"X": "a\\r\\nb: c"}'),
+        ("headers", '{"X": "\u00e9"}'),
+        ("url", '"http://127.0.0.1\\t:9000/"'),
+        ("url", '"ht\\ntp://127.0.0.1:9000/"'),
+        ("url", '"http://127.0.0.1:9000/a b"'),
+        ("url", '"http://127.0.0.1:9000/\u00e9"'),
+        ("query", '{"a": "\\u0000"}'),
+    ],
+)
+def test_what_no_request_can_hold_is_refused(
+    client: TestClient, place: str, text: str
+) -> None:
+    document = ECHO | {"request": ECHO["request"] | {place: "HERE"}}
+    body = json.dumps(document).replace('"HERE"', text)
+
+    response = client.put(
+        "/providers/echo", content=body, headers={"Content-Type": "application/json"}
+    )
+
+    assert next(iter(refusals(response))).startswith(f"request.{place}"), response.text
+
+
 def test_a_name_is_of_plain_letters(client: TestClient) -> None:
     for name in ("Echo", "%20", "-a", "a" * 101):
         assert "name" in refusals(client.put(f"/providers/{name}", json=ECHO)), name
@@ -192,7 +225,7 @@ def test_what_no_model_uses_is_a_warning(client: TestClient, put: Put) -> None:
     misread = client.put("/providers/echo", json=odd).json()
     single = ECHO | {"fills": "age", "read": {"age": "b"}}
 
-    assert early["warnings"] == ["fills: no model has a group or feature 'echo' yet"]
+    assert early["warnings"] == ["fills: no model has a bundle or feature 'echo' yet"]
     assert late["warnings"] == []
     assert misread["warnings"] == ["read.age: no model has 'age' in 'echo' yet"]
     assert client.put("/providers/age", json=single).json()["warnings"] == []

@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from askless.app.store.buying import providers
+from askless.app.records import StoredCall
+from askless.app.store.buying import calls, providers
+from askless.app.store.database.tables import metadata
 from tests.app.buying.single_vendor import Vendor, serve_vendor
 from tests.app.clinic import MakeApp, Put
 from tests.app.tenants import transaction
@@ -92,7 +94,10 @@ def test_neither_its_values_nor_its_keys_are_stored(
     trial(client, headers={"Idempotency-Key": "once"})
 
     with engine.connect() as connection:
-        dump = "".join(connection.connection.driver_connection.iterdump())
+        dump = "".join(
+            str(connection.execute(sa.select(table)).all())
+            for table in metadata.sorted_tables
+        )
     assert "once" in dump
     for text in ("31415926", "acme.example", SECRET):
         assert text not in dump, text
@@ -190,3 +195,28 @@ def test_a_host_that_left_the_list_is_not_called(
     assert shown["state"] == "released"
     assert vendor.asked == []
     assert client.get("/providers/echo").json()["held"] == 0.0
+
+
+@pytest.mark.usefixtures("echo")
+def test_one_whose_process_died_ends_with_the_next_one(
+    client: TestClient, engine: sa.Engine
+) -> None:
+    """One that was sent is in doubt and counts; one that was not is released."""
+    lost: list[str] = []
+    with transaction(engine) as db:
+        for state in ("reserved", "sent"):
+            lost.append(calls.make_id())
+            providers.reserve(db, "echo", "2026-11-28", 25_000, None)
+            call = StoredCall(
+                *(lost[-1], None, "echo", 1, state, ("echo1",), 25_000, 0, "CAD"),
+                *("k" * 64, "2026-11-28", NOW - timedelta(minutes=6)),
+            )
+            calls.insert(db, call)
+
+    assert trial(client).status_code == 200
+
+    ended = [client.get(f"/calls/{call_id}").json() for call_id in lost]
+    assert [call["state"] for call in ended] == ["released", "in_doubt"]
+    assert [call["charged"] for call in ended] == [0.0, 0.025]
+    state = client.get("/providers/echo").json()
+    assert (state["spent"], state["held"]) == (0.075, 0.0)

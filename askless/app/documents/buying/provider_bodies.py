@@ -30,7 +30,7 @@ class ProviderBody(Answer, Provider):
     )
     warnings: list[str] = Field(
         default=[],
-        examples=[["fills: no model has a group or feature 'firmo'"]],
+        examples=[["fills: no model has a bundle or feature 'firmo'"]],
         description="Only where it was put: what no model needs yet.",
     )
 

@@ -1,5 +1,6 @@
 """A provider: what its call fills, its request, what is read, what it charges."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -17,11 +18,13 @@ from pydantic import (
 )
 
 from askless.app.documents.buying.templates import (
+    HEADER,
     Placeholder,
+    fill,
     list_texts,
     read_placeholders,
 )
-from askless.app.documents.fields import Amount, Key
+from askless.app.documents.fields import STORABLE_RULE, Amount, Key, is_storable
 from askless.app.documents.shape import Shape
 from askless.core.catalogue.prices import MAX_UNITS, from_micros
 
@@ -38,6 +41,8 @@ OUR_HEADERS = (
     "accept-encoding",
 )
 NESTED_TOO_DEEP = "must nest less deep"
+MAX_DEPTH = 32
+VISIBLE = re.compile(r"[!-~]+")
 
 
 def check_path(text: str) -> str:
@@ -51,6 +56,9 @@ def check_path(text: str) -> str:
 
 def check_url(url: str) -> str:
     """Return an address; its scheme and host have no placeholders."""
+    # What parts an address passes over line ends and blanks.
+    if not VISIBLE.fullmatch(url):
+        raise ValueError("must be visible ASCII; encode the rest by percents")
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -66,21 +74,54 @@ def check_url(url: str) -> str:
 
 
 def check_texts(document: Any) -> Any:
-    """Return a text or document; raise ValueError for an unknown placeholder."""
+    """Return a text or document; raise ValueError for a wrong text, by its place."""
     try:
         for place, text in list_texts(document, ""):
-            try:
-                list(read_placeholders(text))
-            except ValueError as error:
-                where = f"{place.lstrip('.')}: " if place else ""
-                raise ValueError(f"{where}{error}") from None
+            check_template(text, f"{place.lstrip('.')}: " if place else "")
     except RecursionError:
         raise ValueError(NESTED_TOO_DEEP) from None
     return document
 
 
+def check_template(text: str, where: str) -> None:
+    """Raise ValueError for an unknown placeholder, and for what can't be stored."""
+    try:
+        list(read_placeholders(text))
+    except ValueError as error:
+        raise ValueError(f"{where}{error}") from None
+    if not is_storable(text):
+        raise ValueError(f"{where}{STORABLE_RULE}")
+
+
+def check_json(document: Any) -> Any:
+    """Return the template of a body; raise ValueError for what is no JSON."""
+    check_texts(document)
+    try:
+        n_levels = measure_depth(document)
+        json.dumps(document, allow_nan=False)
+    except ValueError:
+        raise ValueError("must have no NaN or Infinity") from None
+    except RecursionError:
+        raise ValueError(NESTED_TOO_DEEP) from None
+    if n_levels > MAX_DEPTH:
+        raise ValueError(NESTED_TOO_DEEP)
+    return document
+
+
+def measure_depth(document: Any) -> int:
+    """Return how many objects and lists stand inside one another."""
+    if isinstance(document, dict):
+        return 1 + max(map(measure_depth, document.values()), default=0)
+    if isinstance(document, list):
+        return 1 + max(map(measure_depth, document), default=0)
+    return 0
+
+
 def check_headers(headers: dict[str, str]) -> dict[str, str]:
-    for name in headers:
+    for name, text in headers.items():
+        # A secret or key is checked where it is filled in.
+        if text and not HEADER.fullmatch(fill(text, lambda _: "x")):
+            raise ValueError(f"{name[:50]!r} must have a value of visible ASCII")
         if not TOKEN.fullmatch(name):
             raise ValueError(f"{name[:50]!r} is no name of a header")
         if name.lower() in OUR_HEADERS:
@@ -112,7 +153,7 @@ class ProviderRequest(Shape):
     query: Templates = Field(
         default_factory=dict, examples=[{"domain": "{key.domain}"}]
     )
-    body: Annotated[Any, BeforeValidator(check_texts)] = Field(
+    body: Annotated[Any, BeforeValidator(check_json)] = Field(
         default=None, alias="json", examples=[{"domain": "{key.domain}"}]
     )
 

@@ -40,6 +40,7 @@ NAVIGATION = (
     ("Data", "/ui/datasets", "datasets:read"),
     ("Train", "/ui/train", "train:read"),
     ("Ledger", "/ui/ledger", "ledger:read"),
+    ("Providers", "/ui/providers", "providers:read"),
     ("Keys", "/ui/keys", "keys:read"),
 )
 

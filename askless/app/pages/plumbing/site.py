@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import Depends, FastAPI
 
 from askless.app.pages import about, home
-from askless.app.pages.accounts import keys, ledger, sign_in
+from askless.app.pages.accounts import keys, ledger, providers, sign_in
 from askless.app.pages.cases import results, session_list, sessions, start, trying
 from askless.app.pages.models import (
     challenges,
@@ -39,6 +39,7 @@ SIGNED_IN = (
     trainings,
     monitor,
     ledger,
+    providers,
     keys,
 )
 #: Pages with forms that anybody may send.

@@ -1,6 +1,5 @@
 """Put, show, list and delete providers, and list the calls to them."""
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -13,15 +12,18 @@ from askless.app.documents.buying.providers import (
     write_provider,
 )
 from askless.app.records import CallState, StoredProvider
+from askless.app.service.buying.offers import list_offers
+from askless.app.service.loaded import LoadedModels
 from askless.app.settings.hosts import is_listed
 from askless.app.settings.secrets import SecretError, read_secret
 from askless.app.store import models
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import Refusal, RefusedError
 
 # Newest models that a provider is compared with.
-MOST_MODELS = 50
+MOST_MODELS = 20
 NO_DAY = (0, 0)
 
 
@@ -118,11 +120,11 @@ def describe(
 
 
 def describe_put(
-    db: Transaction, provider: StoredProvider, now: datetime
+    db: Transaction, loaded: LoadedModels, provider: StoredProvider, now: datetime
 ) -> bodies.ProviderBody:
     """Return the body of a provider that was put just now, with its warnings."""
     day = providers.find_day(db, provider.name, day_of(now)) or NO_DAY
-    return describe(provider, day, warnings=warn(db, provider.document))
+    return describe(provider, day, warnings=warn(db, loaded, provider.document))
 
 
 def delete(db: Transaction, name: str) -> None:
@@ -136,17 +138,15 @@ def day_of(now: datetime) -> str:
     return f"{now:%Y-%m-%d}"
 
 
-def warn(db: Transaction, document: dict[str, Any]) -> list[str]:
+def warn(db: Transaction, loaded: LoadedModels, document: dict[str, Any]) -> list[str]:
     """Return what of a provider none of the tenant's newest models has a use for."""
     fills, read = document["fills"], document["read"]
-    members = [
-        features
-        for offers in list_offers(db)
-        if (features := offers.get(fills)) is not None
-    ]
-    if not members:
-        return [f"fills: no model has a group or feature {fills!r} yet"]
-    known = set().union(*members)
+    known = set[str]()
+    for catalogue in list_catalogues(db, loaded):
+        idxs = list_offers(catalogue).get(fills, ())
+        known |= {catalogue.features[idx].name for idx in idxs}
+    if not known:
+        return [f"fills: no model has a bundle or feature {fills!r} yet"]
     return [
         f"read.{name}: no model has {name!r} in {fills!r} yet"
         for name in read
@@ -154,29 +154,13 @@ def warn(db: Transaction, document: dict[str, Any]) -> list[str]:
     ]
 
 
-def list_offers(db: Transaction) -> Iterator[dict[str, set[str]]]:
-    """Yield the offers of the newest models, one of a name, with their features."""
+def list_catalogues(db: Transaction, loaded: LoadedModels) -> Iterator[Catalogue]:
+    """Yield the catalogues of the newest models, one of a name, and of champions."""
     names = set[str]()
     for head in models.page(db, MOST_MODELS, None).items:
         if head.name not in names or head.is_champion:
             names.add(head.name)
-            yield read_offers(json.loads(models.get(db, head.id).document))
-
-
-def read_offers(model: dict[str, Any]) -> dict[str, set[str]]:
-    """Return the bundles and single features of a MODEL.json, each with its features.
-
-    A group with a fee is no offer: its features are bought one by one.
-    """
-    bundles = {
-        group["name"] for group in model["groups"] if group["price_micros"] is not None
-    }
-    offers: dict[str, set[str]] = {}
-    for feature in model["features"]:
-        group = feature["group"]
-        offer = group if group in bundles else feature["name"]
-        offers.setdefault(offer, set()).add(feature["name"])
-    return offers
+            yield loaded.get(db, head.id).ensemble.catalogue
 
 
 def get_call(db: Transaction, call_id: str) -> call_bodies.CallBody:

@@ -17,6 +17,7 @@ from askless.app.service.buying.calling.reading import (
     make_message,
 )
 from askless.app.service.buying.calling.sending import Message, Reply
+from askless.app.service.buying.calling.trials import end_lost
 from askless.app.service.buying.calling.verdicts import (
     CACHE,
     EMPTY,
@@ -180,6 +181,7 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
     if wait_s > PATIENCE_S:
         return Pause(PATIENCE_S / 2)
     if calls.count_on_the_way(db, filler.name) >= provider.at_once:
+        end_lost(db, filler.name, now)
         return Pause(BUSY_S)
     catalogue = turn.opened.model.ensemble.catalogue
     price = price_feature(catalogue, compute_paid(catalogue, state), idx)

@@ -89,6 +89,19 @@ def mark_sent(db: Transaction, call_id: str, now: datetime) -> bool:
     return row is not None
 
 
+def list_lost_tests(
+    db: Transaction, provider: str, before: datetime
+) -> list[StoredCall]:
+    """Return the tests of a provider that began before a moment and have not ended."""
+    query = ROWS.query.where(
+        calls.c.session_id.is_(None),
+        calls.c.provider == provider,
+        calls.c.state.in_(ON_THE_WAY),
+        calls.c.created_at < before,
+    )
+    return [ROWS.read(row) for row in execute(db, query)]
+
+
 def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:
     """Return the features that a session is buying just now."""
     query = sa.select(calls.c.features).where(

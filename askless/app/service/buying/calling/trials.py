@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,13 @@ from askless.app.service.buying.calling.reading import (
     search,
 )
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
-from askless.app.service.buying.calling.verdicts import CallTerms, Verdict, judge
+from askless.app.service.buying.calling.verdicts import (
+    IN_DOUBT,
+    NOT_SENT,
+    CallTerms,
+    Verdict,
+    judge,
+)
 from askless.app.service.buying.offers import (
     billing_of,
     list_offers,
@@ -33,6 +39,8 @@ from askless.core.errors import Refusal, RefusedError
 
 # Models that are looked through for what a provider fills, newest first.
 SOME_MODELS = 20
+# Longer than any test takes.
+LOST_AFTER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,7 @@ def prepare(
     cools down or its ceiling has no room.
     """
     stored = providers.get_locked(db, name)
+    end_lost(db, name, place.now)
     filler = open_filler(stored)
     provider = filler.provider
     if filler.is_cooling(place.now):
@@ -87,14 +96,9 @@ def prepare(
         if error.placeholder.kind == "secret":
             where = "request"
         raise RefusedError([Refusal(where, str(error))]) from None
-    catalogue, unit = find_catalogue(db, place.loaded, provider)
-    price = provider.price
-    if price is None:
-        idxs = list_offers(catalogue).get(provider.fills)
-        if idxs is None:
-            rule = "is required: no model has a price for what it fills"
-            raise RefusedError([Refusal("price", rule)])
-        price = price_offer(catalogue, idxs)
+    known = find_catalogue(db, place.loaded, provider)
+    price = price_trial(provider, known)
+    catalogue = known or make_plain_catalogue(provider)
     call = StoredCall(
         id=calls.make_id(),
         session_id=None,
@@ -104,7 +108,7 @@ def prepare(
         features=tuple(provider.read),
         price=price,
         charged=0,
-        unit=unit,
+        unit=catalogue.cost_unit,
         idempotency_key="",
         day=f"{place.now:%Y-%m-%d}",
         created_at=place.now,
@@ -121,18 +125,46 @@ def prepare(
 
 def find_catalogue(
     db: Transaction, loaded: LoadedModels, provider: Provider
-) -> tuple[Catalogue, str]:
-    """Return the catalogue of the newest model that a provider fills, and its unit.
-
-    Without one, features are read as they come: any text, or any number.
-    """
+) -> Catalogue | None:
+    """Return the catalogue of the newest model that has all that a provider reads."""
     names = {*provider.read}
     for head in models.page(db, SOME_MODELS, None).items:
         catalogue = loaded.get(db, head.id).ensemble.catalogue
         if names <= catalogue.feature_idxs.keys():
-            return catalogue, catalogue.cost_unit
-    features = tuple(Feature(name, "category", cost=0) for name in provider.read)
-    return Catalogue(features), ""
+            return catalogue
+    return None
+
+
+def make_plain_catalogue(provider: Provider) -> Catalogue:
+    """Return a catalogue by which features are read as they come."""
+    return Catalogue(tuple(Feature(name, "category", cost=0) for name in provider.read))
+
+
+def price_trial(provider: Provider, catalogue: Catalogue | None) -> int:
+    """Return what a provider charges; raise RefusedError where nobody says it."""
+    if provider.price is not None:
+        return provider.price
+    offers = {} if catalogue is None else list_offers(catalogue)
+    if catalogue is None or provider.fills not in offers:
+        rule = "is required: no model has a price for what it fills"
+        raise RefusedError([Refusal("price", rule)])
+    return price_offer(catalogue, offers[provider.fills])
+
+
+def end_lost(db: Transaction, name: str, now: datetime) -> None:
+    """End the tests of a provider whose process died: who was asked is in doubt."""
+    for call in calls.list_lost_tests(db, name, now - LOST_AFTER):
+        was_sent = call.state == "sent"
+        charged = call.price if was_sent else 0
+        providers.settle(db, name, call.day, call.price, charged)
+        calls.change(
+            db,
+            call.id,
+            state="in_doubt" if was_sent else "released",
+            charged=charged,
+            reason=IN_DOUBT if was_sent else NOT_SENT,
+            ended_at=now,
+        )
 
 
 def mark_sent(db: Transaction, order: TrialOrder, now: datetime) -> None:

@@ -1,0 +1,266 @@
+"""Providers: the list with their state, a form of JSON, a paid test, and deleting."""
+
+import json
+import re
+import secrets
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest
+from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.shape import read_shape
+from askless.app.documents.text import parse_json
+from askless.app.errors import ConflictError, ReplayedError
+from askless.app.http.plumbing.auth import Called, needs, require_scope
+from askless.app.http.plumbing.buying.trials import Trial
+from askless.app.http.plumbing.deps import (
+    After,
+    Changes,
+    Loaded,
+    Now,
+    ReadDb,
+    show_now,
+)
+from askless.app.http.providers import Rules
+from askless.app.pages.plumbing.callers import FOREIGN, Typed
+from askless.app.pages.plumbing.frame import field_errors, redirect, render
+from askless.app.pages.plumbing.inputs import field_text
+from askless.app.records import StoredAnswer
+from askless.app.service import retries
+from askless.app.service.buying import providers as service
+from askless.app.service.buying.calling import trials
+from askless.app.service.loaded import LoadedModels
+from askless.app.store.database.transactions import Transaction
+from askless.core.errors import Refusal, RefusedError
+
+router = APIRouter(prefix="/ui/providers", include_in_schema=False)
+ADDRESS = "/ui/providers"
+WRITE = "providers:write"
+PAGE_SIZE = 50
+LAST_CALLS = 10
+NAME_RULE = "must be of a-z, 0-9, _, . and -, and begin with a letter or digit"
+EXAMPLE: dict[str, Any] = {
+    "fills": "firmo",
+    "request": {
+        "method": "POST",
+        "url": "https://api.example/v2/company",
+        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
+        "json": {"domain": "{key.domain}"},
+    },
+    "read": {"size": "company.employees", "industry": "company.industry.name"},
+    "empty": "company == null",
+    "price": 0.05,
+    "billing": "per_call",
+    "ceilings": {"day": 25},
+}
+NOTICES = {
+    "put": "The provider is stored.",
+    "deleted": "The provider is deleted. What its calls cost stays.",
+    "sent": "That form was sent before, so nobody was called a second time. The list "
+    "of calls says how the first call ended; its values are stored nowhere.",
+}
+# A form tests once, however often it is sent.
+FORM = re.compile("[0-9a-f]{32}")
+
+
+@router.get("", dependencies=[needs("providers")])
+def show_providers(
+    request: Request,
+    db: ReadDb,
+    caller: Called,
+    rules: Rules,
+    now: Now,
+    after: After = None,
+) -> HTMLResponse:
+    page = service.page(db, PAGE_SIZE, after, now)
+    calls = service.page_of_calls(db, LAST_CALLS, None, service.CallFilter())
+    return render(
+        request,
+        "providers.html",
+        rows=[(provider, describe_state(provider, now)) for provider in page.items],
+        next=page.next and f"{ADDRESS}?after={page.next}",
+        calls=calls.items,
+        hosts=rules.hosts,
+        may_write=WRITE in caller.scopes,
+        document=write_document(EXAMPLE),
+        notice=NOTICES.get(request.query_params.get("done", "")),
+    )
+
+
+def describe_state(provider: ProviderBody, now: datetime) -> str:
+    """Return in words whether a provider can be called, and else until when not."""
+    until = provider.cools_until
+    if until is None or until <= now:
+        return "ready"
+    day = "" if until.date() == now.date() else f"{until.day} {until:%B} "
+    return f"cools until {day}{until:%H:%M:%S} UTC"
+
+
+@router.post("", dependencies=[needs("providers")])
+async def put_provider(
+    request: Request, form: Typed, changes: Changes, rules: Rules, now: Now
+) -> Response:
+    """Add a provider, or replace the one that has the name."""
+    name = field_text(form, "name")
+    try:
+        provider = read_provider(name, field_text(form, "document"))
+        return await changes(
+            lambda db: service.put(db, rules, name, provider, now),
+            lambda _: redirect(f"{ADDRESS}/{name}?done=put"),
+        )
+    except RefusedError as error:
+        errors = field_errors(error)
+        # All rules of the document stand at its one field.
+        broken = [
+            f"{field} {rule}" for field, rule in errors.items() if field != "name"
+        ]
+        shown = {"document": "; ".join(broken[:5])} if broken else {}
+        return render(
+            request,
+            "provider_form.html",
+            422,
+            typed=form,
+            document=field_text(form, "document"),
+            errors={**{k: v for k, v in errors.items() if k == "name"}, **shown},
+        )
+
+
+def read_provider(name: str, text: str) -> Provider:
+    """Read the provider of a form; RefusedError names the form's fields."""
+    if not re.fullmatch(PROVIDER_NAME, name):
+        raise RefusedError([Refusal("name", NAME_RULE)])
+    return read_shape(Provider, parse_json(text, "document"), "")
+
+
+@router.get("/{id}", dependencies=[needs("providers")])
+def show_provider(
+    request: Request, id: str, db: ReadDb, loaded: Loaded, caller: Called, now: Now
+) -> HTMLResponse:
+    view = make_view(db, loaded, id, now)
+    view["may_write"] = WRITE in caller.scopes
+    view["notice"] = NOTICES.get(request.query_params.get("done", ""))
+    return render(request, "provider.html", **view)
+
+
+def make_view(
+    db: Transaction, loaded: LoadedModels, name: str, now: datetime
+) -> dict[str, Any]:
+    """Return what the page of a provider shows to whoever may change it."""
+    provider = service.get(db, name, now)
+    own = Provider.model_fields.keys()
+    shown = provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    filters = service.CallFilter(provider=name)
+    document = {field: value for field, value in shown.items() if field in own}
+    return {
+        "provider": provider,
+        "state": describe_state(provider, now),
+        "warnings": service.warn(db, loaded, document),
+        "document": write_document(document),
+        "keys": provider.request.keys,
+        "calls": service.page_of_calls(db, LAST_CALLS, None, filters).items,
+        "number": secrets.token_hex(16),
+        "may_write": True,
+        "notice": None,
+        "conflict": None,
+        "tried": None,
+    }
+
+
+@router.post("/{id}/test", dependencies=[needs("providers")])
+async def test_provider(
+    request: Request,
+    id: str,
+    form: Typed,
+    changes: Changes,
+    loaded: Loaded,
+    rules: Rules,
+    now: Now,
+) -> Response:
+    """Call a provider once; show what was read in this response only."""
+    number = field_text(form, "number")
+    trial = Trial(changes, rules, trials.TrialPlace(loaded, rules.secrets, now))
+    prefix = "keys."
+    texts = {
+        field.removeprefix(prefix): field_text(form, field)
+        for field in form
+        if field.startswith(prefix) and field_text(form, field)
+    }
+    more: dict[str, Any]
+    try:
+        body = read_shape(ProviderTest, {"keys": texts}, "")
+        order = await reserve_once(trial, number, id, body.keys)
+        tried = await trial.send(order, request.app.state.clock)
+        status, more = 200, {"tried": tried, "values": list_values(tried)}
+    except ReplayedError:
+        return redirect(f"{ADDRESS}/{id}?done=sent")
+    except RefusedError as error:
+        status, more = 422, {"typed": form, "errors": field_errors(error)}
+    except ConflictError as error:
+        if error.kind != "conflict":
+            raise
+        status, more = 409, {"typed": form, "conflict": str(error)}
+    view = await show_now(
+        request,
+        changes.caller.tenant_id,
+        lambda db: make_view(db, loaded, id, now),
+    )
+    return render(request, "provider.html", status, **view | more)
+
+
+async def reserve_once(
+    trial: Trial, number: str, name: str, keys: dict[str, str]
+) -> trials.TrialOrder:
+    """Reserve the call of a form; raise ReplayedError if the form was sent before."""
+    orders: list[trials.TrialOrder] = []
+    key = f"form {number}"
+    digest = sha256(key.encode()).hexdigest()
+
+    def reserve(db: Transaction) -> None:
+        # Claimed first: the ceiling may have no room for the second of two.
+        if FORM.fullmatch(number):
+            retries.claim_request(db, key, digest)
+        orders[:] = [trials.prepare(db, trial.place, name, keys)]
+        if not FORM.fullmatch(number):
+            raise ConflictError("foreign-form", FOREIGN)
+        answer = StoredAnswer(key, digest, 303, {}, b"", trial.place.now, None)
+        retries.store_answer(db, answer)
+
+    await trial.changes(reserve, lambda _: Response())
+    return orders[0]
+
+
+def list_values(tried: trials.TriedCall) -> list[tuple[str, str, str]]:
+    """Return feature, value as the provider wrote it, and what is wrong with it."""
+    return [
+        (
+            name,
+            json.dumps(value, ensure_ascii=False)[:200],
+            tried.refusals.get(name, ""),
+        )
+        for name, value in tried.values.items()
+    ]
+
+
+@router.get("/{id}/delete", dependencies=[needs("providers")])
+def show_deletion(
+    request: Request, id: str, db: ReadDb, caller: Called, now: Now
+) -> HTMLResponse:
+    require_scope(caller, WRITE)
+    return render(request, "provider_delete.html", provider=service.get(db, id, now))
+
+
+@router.post("/{id}/delete", dependencies=[needs("providers")])
+async def delete_provider(id: str, form: Typed, changes: Changes) -> Response:
+    del form
+    return await changes(
+        lambda db: service.delete(db, id),
+        lambda _: redirect(f"{ADDRESS}?done=deleted"),
+    )
+
+
+def write_document(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False)

@@ -139,11 +139,11 @@ def test_vendors_answer_what_the_lead_has(shop: str) -> None:
     assert ask(shop, "nobody", "else.example")[0] == 404
 
 
-def test_webprobe_is_down_for_a_while(shop: str, clock: Clock) -> None:
+def test_intent_is_down_for_a_while(shop: str, clock: Clock) -> None:
     (lead, *_) = leads.list_shown()
     statuses = []
     for clock.now in (0, 39, 41, 59, 61, 161):
-        statuses.append(ask(shop, "webprobe", lead.domain)[0])
+        statuses.append(ask(shop, "intent", lead.domain)[0])
 
     assert statuses == [200, 200, 503, 503, 200, 503]
 

@@ -1,7 +1,7 @@
 """The vendors of the demo: a small server of its own process, on loopback alone.
 
 `python -m askless.app.demo.vendors PORT`. Firmo has nothing of one company in four.
-Registry hangs: of every third company it never answers the first request. Webprobe is
+Registry hangs: of every third company it never answers the first request. Intent is
 down for a while in every two minutes. A second request with a key gets the answer of
 the first, as vendors with idempotency keys do.
 """
@@ -28,7 +28,7 @@ LATENCIES_S = {
     "analyst": 0.9,
 }
 HANGING, EVERY, HANGS_S = "registry", 3, 30.0
-FAILING, DOWN_FROM_S, DOWN_TO_S, PERIOD_S = "webprobe", 40.0, 60.0, 120.0
+FAILING, DOWN_FROM_S, DOWN_TO_S, PERIOD_S = "intent", 40.0, 60.0, 120.0
 MOST_BYTES = 10_000
 MOST_KEYS = 10_000
 Reply = tuple[int, dict[str, Any]]

@@ -77,8 +77,11 @@ def describe_rule() -> str:
     """Return in words what it does with each lead."""
     rule = tune()
     names = ", ".join(VENDORS[idx].name for idx in rule.order[: rule.most])
-    chance = 1 / (1 + np.exp(-rule.sureness))
-    return f"{names}, each lead in this order, until either outcome has {chance:.0%}"
+    chance = 100 / (1 + np.exp(-rule.sureness))
+    return (
+        f"always {names}, in this order, until one outcome is {chance:.0f} % sure by "
+        "the points of its answers"
+    )
 
 
 @cache

@@ -139,10 +139,7 @@ def test_a_killed_buyer_pays_nothing_twice(
 
     with buyer_process(settings):
         wait_until(
-            lambda: all(
-                read(client, key)["run"]["state"] == "ended"
-                for key in ids
-            )
+            lambda: all(read(client, key)["run"]["state"] == "ended" for key in ids)
         )
 
     n_doubtful = check_books(client, ids, vendors)

@@ -32,7 +32,7 @@ LARGE = {
     "params": {"rounds": 2000},
     "validation": {"folds": 3},
 }
-MODELS = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
+MODELS = ["breast-cancer", "diabetes-progression", "heart-cleveland", "leads"]
 # Where an answer is longer, the transcript shows its beginning.
 SHOWN = 400
 ERASED = "\x1b[2K"

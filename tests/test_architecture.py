@@ -102,6 +102,8 @@ ARROWS = {
     "app.settings.hosts": (),
     "app.settings.secrets": (),
     "app.settings.environment": (*LEAVES, "app.settings", "app.documents.shape"),
+    # What the demo shows, made without any of the rest.
+    "app.demo": ("app.demo",),
     "app.processes": (*LEAVES, "app.processes", "core"),
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.documents.fields": (
@@ -144,6 +146,7 @@ ARROWS = {
     "app.pages": (
         *(*LEAVES, "app.pages", "app.http", "app.service", "app.words"),
         *("app.documents", "app.uploads", "app.store.database.transactions", "core"),
+        "app.demo",
     ),
     # Other protocols; only app.main, which opens them, and commands import one.
     "app.doors": (
@@ -200,7 +203,7 @@ ARROWS = {
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "app.buyer", "core"),
         *("app.pages.models.report", "app.doors", "app.main"),
-        *("askless.mlflow", "askless.models"),
+        *("askless.mlflow", "askless.models", "app.demo"),
     ),
     "app.server": (
         *LEAVES,

@@ -27,7 +27,7 @@ from tests.pages.site import heart
 from tests.patients import Killed, run_until
 
 Run = Callable[..., Finished]
-NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland"]
+NAMES = ["breast-cancer", "diabetes-progression", "heart-cleveland", "leads"]
 
 
 def begin(settings: Settings, last: int = 10**6) -> int:

@@ -247,6 +247,7 @@ def test_nothing_is_played_before_a_model_is_trained(
         "heart.csv": 303 - N_PATIENTS,
         "breast-cancer.csv": 569 - N_PATIENTS,
         "diabetes.csv": 442 - N_PATIENTS,
+        "leads.csv": 1500,
     }
 
 

@@ -43,6 +43,17 @@ def home(visit: Visit, site: Site) -> None:
 
 
 @state
+def receipt_of_a_case(visit: Visit, site: Site) -> None:
+    session = site.start(client_ref=MARKUP)
+    site.answer(session)
+    show(visit, session, "/receipt")
+    visit.shows(MARKUP, "a person", "So far")
+    site.call("POST", f"/predict/{session['id']}/stop")
+    show(visit, session, "/receipt")
+    visit.shows("Decided", "What was not bought")
+
+
+@state
 def choice_of_a_model(visit: Visit, site: Site) -> None:
     del site
     visit.open("/ui/sessions/new")

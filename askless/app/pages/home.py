@@ -8,6 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 from askless.app.documents.http.sessions import Session
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
+from askless.app.pages.cases.leads import make_lead_card
 from askless.app.pages.cases.trying import make_offer
 from askless.app.pages.plumbing.frame import render
 from askless.app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
@@ -141,9 +142,17 @@ class CardWords(NamedTuple):
 
 @router.get("")
 def show_home(
-    request: Request, db: ReadDb, at: At, loaded: Loaded, caller: Called
+    request: Request,
+    db: ReadDb,
+    at: At,
+    loaded: Loaded,
+    caller: Called,
+    lead: int = 1,
 ) -> HTMLResponse:
-    """Show models, sessions and trainings that the caller may see."""
+    """Show models, sessions and trainings that the caller may see.
+
+    `lead` is the one of the demo's that stands first.
+    """
     heads: Page[ModelHead] = Page((), None)
     if MODELS in caller.scopes:
         heads = models.page(db, MOST, None)
@@ -165,6 +174,7 @@ def show_home(
     return render(
         request,
         "home.html",
+        leads=make_lead_card(db, lead, at.now) if STARTS in caller.scopes else None,
         models=listed,
         cards={key: describe_card(model) for key, model in shown.items()},
         offer=make_offer(shown, patients) if STARTS in caller.scopes else None,

@@ -155,7 +155,7 @@ class Settings(BaseSettings):
     )
     demo: bool = Field(
         default=False,
-        description="Have a tenant `demo` with three models, and print its key.",
+        description="Have a tenant `demo` with four models, and print its key.",
     )
     note: str | None = Field(
         default=None,

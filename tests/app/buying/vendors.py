@@ -112,7 +112,8 @@ class Charge(NamedTuple):
 class Request(NamedTuple):
     vendor: str | None
     key: str | None
-    domain: str | None
+    #: empty: none was named
+    domain: str
     #: request line and headers, as received
     head: bytes
     body: bytes
@@ -231,6 +232,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     server: "Server"
+    raw_requestline: bytes
 
     def do_GET(self) -> None:
         try:
@@ -238,7 +240,11 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:  # The client, or the test, has closed it.
             self.close_connection = True
 
-    do_POST = do_PUT = do_GET  # noqa: N815 - the standard library names them so
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def do_PUT(self) -> None:
+        self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: the books have it."""
@@ -255,7 +261,7 @@ class Handler(BaseHTTPRequestHandler):
             return self._send(problem(404, "no vendor has this path"))
         if vendor.secret and self.headers["Authorization"] != f"Bearer {vendor.secret}":
             return self._send(problem(401, "the secret is another one"))
-        if request.domain is None:
+        if not request.domain:
             return self._send(problem(400, "a domain is needed"))
         behaviour = vendors.next_behaviour(vendor, request.domain)
         answer = vendors.books.answer(vendor, request, behaviour)
@@ -347,7 +353,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
 
-def domain_of(target: str, body: bytes) -> str | None:
+def domain_of(target: str, body: bytes) -> str:
     """Read the key of the case from the query, or from a body of JSON."""
     named = parse_qs(urlsplit(target).query).get("domain")
     if named:
@@ -355,9 +361,9 @@ def domain_of(target: str, body: bytes) -> str | None:
     try:
         content = json.loads(body)
     except ValueError:
-        return None
+        return ""
     domain = content.get("domain") if isinstance(content, dict) else None
-    return domain if isinstance(domain, str) else None
+    return domain if isinstance(domain, str) else ""
 
 
 class Server(ThreadingHTTPServer):

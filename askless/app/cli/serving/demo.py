@@ -1,22 +1,32 @@
 """The demo of the service: it queues trainings on its tables, for its tenant and key.
 
+The vendors of its leads are a process of its own, and providers call them.
+
 If a start is killed, the next one finishes it; a further one changes nothing.
 """
 
-from collections.abc import Mapping
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
 from askless.app.cli.serving import patients
 from askless.app.cli.serving.keys import open_engine
+from askless.app.demo import leads
+from askless.app.demo.leads import VENDORS, VendorTerms
 from askless.app.documents.http.sessions import PredictRequest
 from askless.app.documents.text import parse_spec
 from askless.app.errors import UnknownKeyError
 from askless.app.processes.limited import IsWanted
-from askless.app.records import SessionFilter, StoredKey
+from askless.app.processes.ports import bind_port
+from askless.app.records import SessionFilter, StoredKey, StoredProvider
 from askless.app.service import datasets, keys, models, sessions
 from askless.app.service.jobs import trainings
 from askless.app.service.loaded import LoadedModels
@@ -24,6 +34,7 @@ from askless.app.service.sessions import lists
 from askless.app.settings.home import DEMO_KEY
 from askless.app.settings.settings import Settings
 from askless.app.store.blobs import Blobs
+from askless.app.store.buying import providers
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
 from askless.app.terminal.demo import DATA, read_trained_rows
@@ -35,10 +46,17 @@ from askless.app.uploads.parsing import (
     check_file,
     make_reader,
 )
+from askless.core.catalogue.prices import from_micros
 from askless.core.model.model import Model
 
 TENANT = "demo"
 TABLES = ("heart", "breast-cancer", "diabetes")
+# Home begins with a lead: its training is the first, and takes the least time.
+LEADS = "leads"
+HOST = "127.0.0.1"
+HOSTS = "ASKLESS_PROVIDER_HOSTS"
+# The most that a vendor of the demo may cost in a day, in dollars.
+CEILING = 25
 # The case that is ready to be answered: its table, its model, its name. Its budget in
 # CAD where its model has no terms under which cases differ.
 HEART, MODEL, CASE, CASE_BUDGET = "heart", "heart-cleveland", "Demo patient", 60
@@ -62,6 +80,11 @@ def seed_demo(settings: Settings) -> None:
             tenant_id = keys.get_or_create_tenant(db, TENANT, datetime.now(UTC))
         store_demo_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
         enqueue_missing_trainings(settings, engine, tenant_id)
+
+
+def get_tenant_id(settings: Settings) -> str:
+    with open_engine(settings) as engine, transaction(engine, None) as db:
+        return keys.get_or_create_tenant(db, TENANT, datetime.now(UTC))
 
 
 def list_demo_lines(settings: Settings, address: str) -> list[str]:
@@ -120,7 +143,7 @@ def enqueue_missing_trainings(
 ) -> list[str]:
     """Enqueue trainings of tables that have none; return the models' names."""
     names = []
-    for table in TABLES:
+    for table in (LEADS, *TABLES):
         raw = parse_spec((DATA / f"{table}.json").read_bytes())
         with transaction(engine, tenant_id, is_read=True) as db:
             if has_training_or_model(db, raw["name"]):
@@ -148,11 +171,16 @@ def make_training_order(
     settings: Settings, table: str
 ) -> tuple[trainings.Order, datasets.Upload]:
     """Check a table of the demo with its spec, without the patients."""
-    usual, stream = make_reader(settings), read_trained_rows(table)
+    usual, stream = make_reader(settings), read_rows(table)
     reader = DemoReader(usual.limits, usual.bounds)
     raw = parse_spec((DATA / f"{table}.json").read_bytes())
     order, facts = trainings.check_training(reader, raw, stream)
     return order, datasets.make_upload(f"{table}.csv", stream, facts)
+
+
+def read_rows(table: str) -> BytesIO:
+    """Return the rows of a table that training sees, as CSV."""
+    return leads.read_training_rows() if table == LEADS else read_trained_rows(table)
 
 
 def enqueue_or_store(
@@ -195,3 +223,73 @@ def prepare_case(settings: Settings, engine: sa.Engine, tenant_id: str) -> str |
         request = PredictRequest.model_validate(case_terms)
         opened = sessions.start(db, loaded, request, at)
         return opened.session.id
+
+
+class Vending(NamedTuple):
+    """Settings under which vendors may be called, and the command of their server."""
+
+    settings: Settings
+    command: Sequence[str]
+
+
+def open_vendors(settings: Settings, tenant_id: str) -> Vending:
+    """Store the providers of a tenant at a free port, which may be called from now on.
+
+    The buyer is a process of its own, and reads this from the environment.
+    """
+    with bind_port(HOST, 0) as bound:
+        port = bound.getsockname()[1]
+    host = f"{HOST}:{port}"
+    with open_engine(settings) as engine:
+        store_providers(engine, tenant_id, host, datetime.now(UTC))
+    hosts = [*settings.provider_hosts, host]
+    os.environ[HOSTS] = json.dumps(hosts)
+    command = (sys.executable, "-m", "askless.app.demo.vendors", str(port))
+    return Vending(settings.model_copy(update={"provider_hosts": hosts}), command)
+
+
+def store_providers(
+    engine: sa.Engine, tenant_id: str, host: str, now: datetime
+) -> None:
+    with transaction(engine, tenant_id) as db:
+        for vendor in VENDORS:
+            store_provider(db, vendor, write_document(vendor, host), now)
+
+
+def store_provider(
+    db: Transaction, vendor: VendorTerms, document: dict[str, Any], now: datetime
+) -> None:
+    """Store a provider of the demo. One that a user has put by its name stays."""
+    stored = providers.find_locked(db, vendor.name)
+    if stored is None:
+        new = StoredProvider(providers.make_id(), vendor.name, document, now, now)
+        providers.insert(db, new)
+    elif is_of_demo(stored):
+        # Each start has a port of its own, and no failures yet.
+        fresh = {"cools_until": None, "failures": 0, "next_at": None}
+        providers.change(db, stored.id, document=document, updated_at=now, **fresh)
+
+
+def is_of_demo(stored: StoredProvider) -> bool:
+    address = urlsplit(stored.document["request"]["url"])
+    return (address.hostname, address.path) == (HOST, f"/v1/{stored.name}")
+
+
+def write_document(vendor: VendorTerms, host: str) -> dict[str, Any]:
+    """Return a provider as it is put."""
+    return {
+        "fills": vendor.name,
+        "request": {
+            "method": "POST",
+            "url": f"http://{host}/v1/{vendor.name}",
+            "json": {"domain": "{key.domain}"},
+        },
+        "read": {name: f"company.{name}" for name in vendor.features},
+        "empty": "company == null",
+        "price": from_micros(vendor.price),
+        "billing": vendor.billing,
+        "timeout_s": 2.0,
+        "attempts": 2,
+        "idempotency_header": "Idempotency-Key",
+        "ceilings": {"day": CEILING},
+    }

@@ -32,7 +32,7 @@ from askless.core.warm import warm_up
 
 # Address at which `serve` listens by default.
 ADDRESS = f"http://127.0.0.1:{USUAL}"
-CHILDREN = {
+CHILDREN: dict[str, Sequence[str]] = {
     name: (sys.executable, "-m", "askless.app.cli", name, "--with-parent")
     for name in ("worker", "buyer")
 }
@@ -63,7 +63,9 @@ def show_demo(
                 "doors": settings.doors or list_installed_doors(),
             }
             served = settings.model_copy(update=shown)
-            run_server(served, bound, children=CHILDREN, with_case=True)
+            served, command = demo.open_vendors(served, DEFAULT_TENANT)
+            children = CHILDREN | {"vendors": command}
+            run_server(served, bound, children=children, with_case=True)
 
 
 def enqueue_others(settings: Settings) -> None:
@@ -86,7 +88,12 @@ def serve_api(
             prepare_database(settings)
         else:
             check_database(settings)
-        run_server(settings, bound, children=CHILDREN if worker else {})
+        children: dict[str, Sequence[str]] = {**CHILDREN} if worker else {}
+        # Elsewhere the buyer may be on another machine, which has no such vendors.
+        if worker and settings.demo and settings.is_embedded:
+            tenant_id = demo.get_tenant_id(settings)
+            settings, children["vendors"] = demo.open_vendors(settings, tenant_id)
+        run_server(settings, bound, children=children)
 
 
 def run_worker(with_parent: WithParent = False) -> None:

@@ -145,11 +145,17 @@ Call = Annotated[SessionCall, Depends(get_page_call)]
 @router.get("/{id}", dependencies=[needs("predict")])
 def show_question(
     request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
-) -> HTMLResponse:
-    """Show the current question; with `on` also past the advice to stop."""
+) -> Response:
+    """Show the current question; with `on` also past the advice to stop.
+
+    A session that buys by itself has a page of its own until a person answers.
+    """
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         return render(request, "erased.html", view=opened.view)
+    is_run = opened.run is not None and opened.run.state != "released"
+    if is_run and not feature and not on:
+        return redirect(f"/ui/sessions/{call.id}/receipt")
     if feature and feature not in opened.model.ensemble.catalogue.feature_idxs:
         raise NotFoundError("feature")
     return show_case(request, opened, feature or None, is_going_on=bool(on))

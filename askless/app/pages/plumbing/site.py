@@ -6,7 +6,15 @@ from fastapi import Depends, FastAPI
 
 from askless.app.pages import about, home
 from askless.app.pages.accounts import keys, ledger, providers, sign_in
-from askless.app.pages.cases import results, session_list, sessions, start, trying
+from askless.app.pages.cases import (
+    leads,
+    receipts,
+    results,
+    session_list,
+    sessions,
+    start,
+    trying,
+)
 from askless.app.pages.models import (
     challenges,
     comparing,
@@ -32,6 +40,8 @@ SIGNED_IN = (
     session_list,
     sessions,
     results,
+    receipts,
+    leads,
     # Before the page of a dataset, whose address would match.
     case_tables,
     datasets,

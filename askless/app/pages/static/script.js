@@ -139,12 +139,12 @@ if (followed) {
           if (part.innerHTML !== now.innerHTML) part.innerHTML = now.innerHTML;
         }
       }
-      await new Promise((wake) => setTimeout(wake, 2000));
+      await new Promise((wake) => setTimeout(wake, followed.dataset.pace ?? 2000));
     }
     isLooking = false;
   };
   const events = new EventSource(followed.dataset.follow);
-  for (const kind of ["running", "progress", "queued", "lost", "cancelling", "succeeded", "failed", "cancelled"])
+  for (const kind of ["running", "progress", "queued", "lost", "cancelling", "succeeded", "failed", "cancelled", "call", "ended"])
     events.addEventListener(kind, look);
   // The place in the queue, and the end that is expected, have no events.
   setInterval(look, 10000);

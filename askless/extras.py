@@ -11,7 +11,7 @@ SERVER_MODULES = frozenset(
         *("alembic", "annotated_types", "fastapi", "fastapi_offline", "fsspec"),
         *("h11", "jinja2", "jmespath", "narwhals", "numba", "numpy"),
         *("prometheus_client", "psycopg", "pyarrow", "pydantic", "pydantic_settings"),
-        *("python_multipart", "rich", "scipy", "sklearn", "sqlalchemy"),
+        *("python_multipart", "rich", "scipy", "sklearn", "sniffio", "sqlalchemy"),
         *("standardwebhooks", "threadpoolctl", "typer", "typing_extensions", "uvicorn"),
     )
 )

@@ -34,7 +34,7 @@ def test_home_shows_what_is_being_trained(
 
     assert "The first one is being trained." in page
     assert page.index("Being trained") < page.index("heart-cleveland")
-    assert page.count(">queued<") == 3
+    assert page.count(">queued<") == 4
 
 
 def test_a_curve_is_told_to_the_cent() -> None:

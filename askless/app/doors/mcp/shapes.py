@@ -2,9 +2,10 @@
 
 from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from askless.app.documents.fields import AcceptUnseen, Key, Value
+from askless.app.documents.buying.runs import Keys
+from askless.app.documents.fields import AcceptUnseen, Amount, Key, Value
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.doubts import Doubt
 from askless.app.documents.http.models import MODEL_ID, ModelHead
@@ -70,6 +71,40 @@ class RevisionShape(CaseShape):
         return bodies.AnswersRequest(
             answers=[given], insist=self.insist, accept_unseen=self.accept_unseen
         )
+
+
+class DecideShape(Shape):
+    """A case that the service buys for by itself, or one that it still buys for."""
+
+    model: Key | None = Field(default=None, examples=["leads"])
+    budget: Amount | None = Field(
+        default=None,
+        examples=[0.5],
+        description="Most that may be spent on the case. It is needed, and never "
+        "passed.",
+    )
+    keys: Keys = Field(
+        default_factory=dict,
+        examples=[{"domain": "acme.example"}],
+        description="What providers know the case by.",
+    )
+    known: dict[Key, Value] = Field(
+        default_factory=dict, description="Values known beforehand, free."
+    )
+    case: Key | None = Field(
+        default=None,
+        examples=[SESSION_ID],
+        description="Instead of all others: a case that was still buying.",
+    )
+    wait_s: int = Field(
+        default=30, ge=0, le=60, description="How long to wait for the end."
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.case is None and (self.model is None or self.budget is None):
+            raise ValueError("model and budget are needed, or a case")
+        return self
 
 
 class PageShape(Shape):

@@ -1,4 +1,4 @@
-"""The six tools: each checks its arguments and asks one function of the service.
+"""The seven tools: each checks its arguments and asks one function of the service.
 
 Agents read compact JSON, and schemas without what only people need.
 """
@@ -21,17 +21,20 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
+from askless.app.documents.buying.receipts import Receipt
 from askless.app.documents.http import ledger as ledger_bodies
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.shape import Answer, Shape
 from askless.app.doors.mcp import shapes
 from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
 from askless.app.doors.mcp.resources import uri_of
+from askless.app.http.plumbing.buying.runs import wait_for_end
 from askless.app.http.plumbing.deps import make_moment
 from askless.app.records import LedgerFilter
 from askless.app.service import ledger as ledger_service
 from askless.app.service import models
 from askless.app.service import sessions as service
+from askless.app.service.buying import receipts, starts
 from askless.app.service.sessions import answering
 from askless.app.service.sessions.opened import ErasedSession, OpenSession
 from askless.core.catalogue.prices import from_micros
@@ -97,6 +100,31 @@ async def start_case(call: Call, asked: bodies.PredictRequest) -> shapes.CaseVie
         lambda db: service.start(db, state.loaded, asked, at),
         lambda opened: view_case(call, opened),
     )
+
+
+async def decide(call: Call, asked: shapes.DecideShape) -> Receipt:
+    """Start a run, or find it again; wait, and return what it has come to."""
+    state, at, case = call.state, make_moment(call.request), asked.case
+    if case is None:
+        wish = bodies.PredictRequest(
+            model=asked.model or "",
+            # The request reads an amount of money, as agents write it.
+            budget=None if asked.budget is None else from_micros(asked.budget),  # type: ignore[arg-type]
+            keys=asked.keys,
+            known=asked.known,
+            run=True,
+        )
+        start = starts.RunStart(wish, state.settings.provider_hosts)
+        opened = await call.change(
+            lambda db: starts.start(db, state.loaded, start, at), lambda made: made
+        )
+        case = opened.session.id
+    about = call.on_case(case, None)
+    await call.read(lambda db: receipts.show_receipt(db, about))
+    await wait_for_end(call.request, case, asked.wait_s)
+    receipt = await call.read(lambda db: receipts.show_receipt(db, about))
+    call.fields["session"] = case
+    return receipt
 
 
 async def answer(call: Call, asked: shapes.AnswerShape) -> shapes.CaseView:
@@ -187,6 +215,18 @@ TOOLS = {
         shapes.CaseView,
         STARTS,
         start_case,
+    ),
+    "decide": ToolEntry(
+        "Decide a case by buying",
+        "Let the service buy by itself, from its providers, what is worth its price, "
+        "until the case is decided or the budget, your cap, is spent. Gives the "
+        "receipt: the decision, what was bought and what was not, with prices and "
+        "reasons. While its `state` is open it still buys: call again with `case`.",
+        "predict:write",
+        shapes.DecideShape,
+        Receipt,
+        STARTS.model_copy(update={"open_world_hint": True}),
+        decide,
     ),
     "answer": ToolEntry(
         "Answer the question",

@@ -57,6 +57,14 @@ def read_receipt(db: Transaction, call: SessionCall) -> str:
     return write_receipt(db, opened, opened.run)[0]
 
 
+def show_receipt(db: Transaction, call: SessionCall) -> Receipt:
+    """Return the receipt of a session as it is now, with its hash."""
+    opened = find_open(db, call)
+    receipt = make_receipt(db, opened, opened.run)
+    digest = digest_receipt(receipt.model_dump(mode="json"))
+    return receipt.model_copy(update={"hash": digest})
+
+
 def make_receipt(
     db: Transaction, opened: OpenSession, run: StoredRun | None
 ) -> Receipt:

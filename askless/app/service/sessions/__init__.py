@@ -31,7 +31,7 @@ from askless.app.store import models, retries, sessions
 from askless.app.store.buying import calls, providers, runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.errors import ClosedError
+from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.policies import check_policy
@@ -97,6 +97,9 @@ def start(
     LimitError if the key has too many sessions.
     """
     now = at.now
+    if request.run and reprice is None:
+        rule = "must be false here: a run is started by POST /predict, or decide"
+        raise RefusedError([Refusal("run", rule)])
     choice = choose_model(db, loaded, request, now, reprice)
     limits.check_session(db, at)
     model = loaded.get(db, *choice)

@@ -51,14 +51,9 @@ async def wait_for_run(
     """
     session_id = response.headers["location"].rpartition("/")[2]
     call = SessionCall(session_id, request.app.state.loaded, make_moment(request))
-    tenant_id, until = change.caller.tenant_id, monotonic() + wait_s
-
-    def is_ended() -> bool:
-        with read_db(change.engine, None) as db:
-            return bool(events.list_ended(db, [session_id]))
 
     def show() -> Response:
-        with read_db(change.engine, tenant_id) as db:
+        with read_db(change.engine, change.caller.tenant_id) as db:
             view = sessions.get(db, call)
         has_ended = view.run is None or view.run.state == "ended"
         headers = {
@@ -70,11 +65,22 @@ async def wait_for_run(
         content = view.model_dump_json()
         return Response(content, status, headers, media_type="application/json")
 
-    while monotonic() < until and not request.app.state.stopping:
-        if await run_in_threadpool(is_ended):
-            break
-        await anyio.sleep(LOOK_S)
+    await wait_for_end(request, session_id, wait_s)
     return await run_in_threadpool(show)
+
+
+async def wait_for_end(request: Request, session_id: str, wait_s: float) -> None:
+    """Return once a run has ended, time is up, or the service stops."""
+    state, until = request.app.state, monotonic() + wait_s
+
+    def is_ended() -> bool:
+        with read_db(state.engine, None) as db:
+            return bool(events.list_ended(db, [session_id]))
+
+    while monotonic() < until and not state.stopping:
+        if await run_in_threadpool(is_ended):
+            return
+        await anyio.sleep(LOOK_S)
 
 
 def require_running(

@@ -6,7 +6,7 @@ from askless.app.words.savings import describe_rest
 from askless.app.words.trust import lacks_any
 from askless.app.words.wording import money
 from askless.core.model.ensemble import Ensemble
-from askless.core.session.machine import next_question
+from askless.core.session.machine import decide_next_step, next_question
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import State
@@ -42,6 +42,9 @@ def describe_stop(ensemble: Ensemble, state: State) -> str:
 
 def describe_not_worth(ensemble: Ensemble, state: State) -> str:
     """Return what going on would cost, and that it does not pay."""
+    if state.is_ended:
+        # Of a session that has ended, what would have been asked next.
+        state = decide_next_step(ensemble, replace(state, is_ended=False))
     position = Position.of(ensemble, state)
     if position.beyond is position:
         return STOP_WORDS["not_worth_it"]

@@ -44,6 +44,7 @@ def test_the_tour_works_as_written(tmp_path: Path, vendor_port: str) -> None:
     folder, home = tmp_path / "tour", tmp_path / "home"
     shutil.copytree(ROOT / "app" / "demo", folder / "app" / "demo")
     home.mkdir()
+    (folder / "secrets").mkdir()
     hosts = f'["127.0.0.1:{vendor_port}"]'
     settings = {
         "ASKLESS_SECRETS": str(folder / "secrets"),

@@ -41,12 +41,9 @@ class Trial:
         await self.changes(prepare, lambda order: respond(reserved(order)))
         sender = Sender(self.rules.hosts)
         with CancelScope(shield=True):
-            try:
-                tried = await trials.call_once(
-                    orders[0], sender, self.changes.work_alone, clock
-                )
-            finally:
-                await sender.close()
+            tried = await trials.call_once(
+                orders[0], sender, self.changes.work_alone, clock
+            )
         return respond(tried)
 
 

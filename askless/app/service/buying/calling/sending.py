@@ -6,9 +6,9 @@ No redirect is followed, no proxy asked, no answer read beyond its bound.
 
 import asyncio
 import zlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -25,11 +25,15 @@ from askless.app.documents.buying.providers import host_and_port
 from askless.app.settings.hosts import is_listed
 
 MOST_BYTES = 1_000_000
-MOST_CONNECTIONS = 1_000
-KEPT_S = 15.0
+# The share of its time in which a connection must be made.
+CONNECTING = 0.9
 CHUNK = 65_536
 # Where IPv4 addresses stand inside IPv6 ones.
 NAT64 = ip_network("64:ff9b::/96")
+# All that is routed to anybody; sites, local NAT64 and old IPv4 forms are outside.
+GLOBAL_UNICAST = ip_network("2000::/3")
+# For documents, for protocols, and what were relays to 6to4.
+NOBODYS = tuple(map(ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 HEAD_SENT = "send_request_headers.started"
 DECODED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": 0}
 # How a request has failed.
@@ -76,20 +80,26 @@ class RefusedAddressError(Exception):
     """A host is not on the list, or its address is private."""
 
 
+async def look_up(host: str, port: int) -> list[str]:
+    """Return the addresses of a host; raise OSError for an unknown one."""
+    loop = asyncio.get_running_loop()
+    entries = await loop.getaddrinfo(host, port, type=SOCK_STREAM, proto=IPPROTO_TCP)
+    return [str(entry[4][0]).partition("%")[0] for entry in entries]
+
+
 @dataclass
 class Sender:
-    """Sends messages to the hosts of a list; keeps connections by host."""
+    """Sends messages to the hosts of a list."""
 
     hosts: Sequence[str]
-    clients: dict[tuple[str, bool], httpx.AsyncClient] = field(default_factory=dict)
+    look_up: Callable[[str, int], Awaitable[list[str]]] = look_up
 
-    async def send(
-        self, message: Message, timeout_s: float, *, is_repeatable: bool = True
-    ) -> Reply:
+    async def send(self, message: Message, timeout_s: float) -> Reply:
         """Send a message once, and read its answer, within `timeout_s`.
 
-        One that must not be repeated never goes over a connection that was kept: the
-        other side may just have closed it, and nobody would know what it has seen.
+        Each goes over a connection of its own. On one that was kept, the other side may
+        have left a second answer, which would be read as that of the next call; or it
+        may just have closed it, and nobody would know what it has seen.
         """
         began, sent = monotonic(), False
 
@@ -97,10 +107,13 @@ class Sender:
             nonlocal sent
             sent = sent or event.endswith(HEAD_SENT)
 
+        # A handshake that is cancelled from outside leaves its socket open.
+        timeout = {"connect": CONNECTING * timeout_s}
+        extensions = {"trace": trace, "timeout": timeout}
         reply: Reply
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await self.exchange(message, trace, is_repeatable=is_repeatable)
+                reply = await self.exchange(message, extensions)
         except (RefusedAddressError, httpx.InvalidURL, UnicodeError):
             reply = Reply(None, failure="refused_address")
         except (httpx.HTTPError, TimeoutError, OSError):
@@ -108,9 +121,7 @@ class Sender:
         latency_ms = round(1000 * (monotonic() - began))
         return replace(reply, latency_ms=latency_ms)
 
-    async def exchange(
-        self, message: Message, trace: Any, *, is_repeatable: bool
-    ) -> Reply:
+    async def exchange(self, message: Message, extensions: dict[str, Any]) -> Reply:
         parts = urlsplit(message.url)
         host, port = parts.hostname or "", parts.port
         usual = 443 if parts.scheme == "https" else 80
@@ -121,8 +132,7 @@ class Sender:
         shown = f"[{address}]" if ":" in address else address
         place = f"{shown}:{port or usual}"
         query = "&".join(filter(None, (parts.query, urlencode(message.query))))
-        client = self.client_of(f"{parts.scheme}://{listed}", is_kept=is_repeatable)
-        request = client.build_request(
+        request = httpx.Request(
             message.method,
             urlunsplit((parts.scheme, place, parts.path or "/", query, "")),
             content=message.body,
@@ -132,15 +142,20 @@ class Sender:
                 "User-Agent": "askless",
                 **message.headers,
                 "Host": listed,
+                "Connection": "close",
             },
-            extensions={"sni_hostname": host, "trace": trace},
+            extensions={"sni_hostname": host, **extensions},
         )
-        response = await client.send(request, stream=True)
-        try:
-            return await read_reply(response)
-        finally:
-            with suppress(httpx.HTTPError, OSError):
-                await response.aclose()
+        # Below httpx's client, which would keep cookies and follow what it is told.
+        async with httpx.AsyncHTTPTransport(
+            trust_store(), trust_env=False
+        ) as transport:
+            response = await transport.handle_async_request(request)
+            try:
+                return await read_reply(response)
+            finally:
+                with suppress(httpx.HTTPError, OSError):
+                    await response.aclose()
 
     async def resolve(self, host: str, port: int) -> str:
         """Return the address of a host; refuse a private one that is not on the list.
@@ -148,40 +163,14 @@ class Sender:
         Where a name has several, all must be allowed: whoever answers for it would
         choose otherwise.
         """
-        loop = asyncio.get_running_loop()
         try:
-            entries = await loop.getaddrinfo(
-                host, port, type=SOCK_STREAM, proto=IPPROTO_TCP
-            )
+            addresses = await self.look_up(host, port)
         except OSError as error:
             raise httpx.ConnectError(str(error)) from None
-        addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
         for address in addresses:
             if not is_public(address) and not is_named(address, port, self.hosts):
                 raise RefusedAddressError(address)
         return addresses[0]
-
-    def client_of(self, origin: str, *, is_kept: bool) -> httpx.AsyncClient:
-        """Return the client of one origin, whose certificates are its own."""
-        key = (origin, is_kept)
-        if key not in self.clients:
-            self.clients[key] = httpx.AsyncClient(
-                verify=trust_store(),
-                trust_env=False,
-                follow_redirects=False,
-                timeout=None,
-                limits=httpx.Limits(
-                    max_connections=MOST_CONNECTIONS,
-                    max_keepalive_connections=MOST_CONNECTIONS if is_kept else 0,
-                    keepalive_expiry=KEPT_S,
-                ),
-            )
-        return self.clients[key]
-
-    async def close(self) -> None:
-        for client in self.clients.values():
-            await client.aclose()
-        self.clients.clear()
 
 
 @cache
@@ -242,6 +231,10 @@ def is_public(text: str) -> bool:
             return is_public(str(address.ipv4_mapped))
         if address.sixtofour is not None or address.teredo is not None:
             return False
+        if address not in GLOBAL_UNICAST:
+            return False
+    if any(address in network for network in NOBODYS):
+        return False
     return address.is_global and not address.is_multicast
 
 

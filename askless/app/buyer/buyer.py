@@ -81,7 +81,6 @@ class RunBuyer:
                 *beside, *self.carried.values(), return_exceptions=True
             )
             await self.leave()
-            await self.sender.close()
             self.threads.shutdown()
 
     @property
@@ -202,9 +201,7 @@ class RunBuyer:
         message = order.message.with_header(header, key)
         while True:
             attempts += 1
-            reply = await self.sender.send(
-                message, provider.timeout_s, is_repeatable=header is not None
-            )
+            reply = await self.sender.send(message, provider.timeout_s)
             if not should_repeat(provider, reply, attempts):
                 return reply, attempts
             await asyncio.sleep(AGAIN_S * attempts)

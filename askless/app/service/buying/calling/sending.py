@@ -6,14 +6,13 @@ No redirect is followed, no proxy asked, no answer read beyond its bound.
 
 import asyncio
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from itertools import chain
 from socket import IPPROTO_TCP, SOCK_STREAM
 from ssl import SSLContext
 from time import monotonic
@@ -26,12 +25,15 @@ from askless.app.documents.buying.providers import host_and_port
 from askless.app.settings.hosts import is_listed
 
 MOST_BYTES = 1_000_000
-# Each request looks at all connections of its client: many small clients are faster.
-MOST_CONNECTIONS = 8
-KEPT_S = 15.0
+# The share of its time in which a connection must be made.
+CONNECTING = 0.9
 CHUNK = 65_536
 # Where IPv4 addresses stand inside IPv6 ones.
 NAT64 = ip_network("64:ff9b::/96")
+# All that is routed to anybody; sites, local NAT64 and old IPv4 forms are outside.
+GLOBAL_UNICAST = ip_network("2000::/3")
+# For documents, for protocols, and what were relays to 6to4.
+NOBODYS = tuple(map(ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 HEAD_SENT = "send_request_headers.started"
 DECODED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": 0}
 # How a request has failed.
@@ -78,28 +80,26 @@ class RefusedAddressError(Exception):
     """A host is not on the list, or its address is private."""
 
 
-@dataclass
-class Lane:
-    """A client, and how many requests are on their way through it."""
-
-    client: httpx.AsyncClient
-    n_taken: int = 0
+async def look_up(host: str, port: int) -> list[str]:
+    """Return the addresses of a host; raise OSError for an unknown one."""
+    loop = asyncio.get_running_loop()
+    entries = await loop.getaddrinfo(host, port, type=SOCK_STREAM, proto=IPPROTO_TCP)
+    return [str(entry[4][0]).partition("%")[0] for entry in entries]
 
 
 @dataclass
 class Sender:
-    """Sends messages to the hosts of a list; keeps connections by origin."""
+    """Sends messages to the hosts of a list."""
 
     hosts: Sequence[str]
-    lanes: dict[tuple[str, bool], list[Lane]] = field(default_factory=dict)
+    look_up: Callable[[str, int], Awaitable[list[str]]] = look_up
 
-    async def send(
-        self, message: Message, timeout_s: float, *, is_repeatable: bool = True
-    ) -> Reply:
+    async def send(self, message: Message, timeout_s: float) -> Reply:
         """Send a message once, and read its answer, within `timeout_s`.
 
-        One that must not be repeated never goes over a connection that was kept: the
-        other side may just have closed it, and nobody would know what it has seen.
+        Each goes over a connection of its own. On one that was kept, the other side may
+        have left a second answer, which would be read as that of the next call; or it
+        may just have closed it, and nobody would know what it has seen.
         """
         began, sent = monotonic(), False
 
@@ -107,10 +107,13 @@ class Sender:
             nonlocal sent
             sent = sent or event.endswith(HEAD_SENT)
 
+        # A handshake that is cancelled from outside leaves its socket open.
+        timeout = {"connect": CONNECTING * timeout_s}
+        extensions = {"trace": trace, "timeout": timeout}
         reply: Reply
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await self.exchange(message, trace, is_repeatable=is_repeatable)
+                reply = await self.exchange(message, extensions)
         except (RefusedAddressError, httpx.InvalidURL, UnicodeError):
             reply = Reply(None, failure="refused_address")
         except (httpx.HTTPError, TimeoutError, OSError):
@@ -118,9 +121,7 @@ class Sender:
         latency_ms = round(1000 * (monotonic() - began))
         return replace(reply, latency_ms=latency_ms)
 
-    async def exchange(
-        self, message: Message, trace: Any, *, is_repeatable: bool
-    ) -> Reply:
+    async def exchange(self, message: Message, extensions: dict[str, Any]) -> Reply:
         parts = urlsplit(message.url)
         host, port = parts.hostname or "", parts.port
         usual = 443 if parts.scheme == "https" else 80
@@ -131,22 +132,25 @@ class Sender:
         shown = f"[{address}]" if ":" in address else address
         place = f"{shown}:{port or usual}"
         query = "&".join(filter(None, (parts.query, urlencode(message.query))))
-        origin = f"{parts.scheme}://{listed}"
-        with self.take_lane(origin, is_kept=is_repeatable) as client:
-            request = client.build_request(
-                message.method,
-                urlunsplit((parts.scheme, place, parts.path or "/", query, "")),
-                content=message.body,
-                headers={
-                    "Accept": "application/json",
-                    "Accept-Encoding": "gzip",
-                    "User-Agent": "askless",
-                    **message.headers,
-                    "Host": listed,
-                },
-                extensions={"sni_hostname": host, "trace": trace},
-            )
-            response = await client.send(request, stream=True)
+        request = httpx.Request(
+            message.method,
+            urlunsplit((parts.scheme, place, parts.path or "/", query, "")),
+            content=message.body,
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip",
+                "User-Agent": "askless",
+                **message.headers,
+                "Host": listed,
+                "Connection": "close",
+            },
+            extensions={"sni_hostname": host, **extensions},
+        )
+        # Below httpx's client, which would keep cookies and follow what it is told.
+        async with httpx.AsyncHTTPTransport(
+            trust_store(), trust_env=False
+        ) as transport:
+            response = await transport.handle_async_request(request)
             try:
                 return await read_reply(response)
             finally:
@@ -159,52 +163,14 @@ class Sender:
         Where a name has several, all must be allowed: whoever answers for it would
         choose otherwise.
         """
-        loop = asyncio.get_running_loop()
         try:
-            entries = await loop.getaddrinfo(
-                host, port, type=SOCK_STREAM, proto=IPPROTO_TCP
-            )
+            addresses = await self.look_up(host, port)
         except OSError as error:
             raise httpx.ConnectError(str(error)) from None
-        addresses = [str(entry[4][0]).partition("%")[0] for entry in entries]
         for address in addresses:
             if not is_public(address) and not is_named(address, port, self.hosts):
                 raise RefusedAddressError(address)
         return addresses[0]
-
-    @contextmanager
-    def take_lane(self, origin: str, *, is_kept: bool) -> Iterator[httpx.AsyncClient]:
-        """Take a place in a client of one origin, whose certificates are its own."""
-        lanes = self.lanes.setdefault((origin, is_kept), [])
-        lane = next((lane for lane in lanes if lane.n_taken < MOST_CONNECTIONS), None)
-        if lane is None:
-            lane = Lane(make_client(is_kept=is_kept))
-            lanes.append(lane)
-        lane.n_taken += 1
-        try:
-            yield lane.client
-        finally:
-            lane.n_taken -= 1
-
-    async def close(self) -> None:
-        for lane in chain(*self.lanes.values()):
-            await lane.client.aclose()
-        self.lanes.clear()
-
-
-def make_client(*, is_kept: bool) -> httpx.AsyncClient:
-    """Make a client that goes nowhere by itself: no proxy, no redirect."""
-    return httpx.AsyncClient(
-        verify=trust_store(),
-        trust_env=False,
-        follow_redirects=False,
-        timeout=None,
-        limits=httpx.Limits(
-            max_connections=MOST_CONNECTIONS,
-            max_keepalive_connections=MOST_CONNECTIONS if is_kept else 0,
-            keepalive_expiry=KEPT_S,
-        ),
-    )
 
 
 @cache
@@ -265,6 +231,10 @@ def is_public(text: str) -> bool:
             return is_public(str(address.ipv4_mapped))
         if address.sixtofour is not None or address.teredo is not None:
             return False
+        if address not in GLOBAL_UNICAST:
+            return False
+    if any(address in network for network in NOBODYS):
+        return False
     return address.is_global and not address.is_multicast
 
 

@@ -220,7 +220,7 @@ async def call_once(
     message = order.message.with_header(
         provider.idempotency_header, order.call.idempotency_key
     )
-    reply = await sender.send(message, provider.timeout_s, is_repeatable=False)
+    reply = await sender.send(message, provider.timeout_s)
     verdict = judge(order.terms, reply, 1)
     call = await work(lambda db: finish(db, order, verdict, clock()))
     refusals = {} if verdict.answer is None else verdict.answer.refusals

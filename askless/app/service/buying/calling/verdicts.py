@@ -77,8 +77,11 @@ def judge_reply(terms: CallTerms, reply: Reply) -> Verdict:
     if reply.failure == "no_answer":
         return Verdict("in_doubt", terms.price, "charge", IN_DOUBT, is_answered=False)
     assert reply.status is not None, "it was answered"
-    if not 200 <= reply.status < 300:
+    if reply.status >= 400:
         return fail(terms, f"answered {reply.status}")
+    if reply.status >= 300 or reply.status < 200:
+        # It came, and nobody has said that it is free.
+        return replace(miss(terms, f"answered {reply.status}"), is_answered=False)
     try:
         document = read_body(reply.body) if reply.failure is None else None
     except ValueError:

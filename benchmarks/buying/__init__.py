@@ -1,0 +1,1 @@
+"""Buying from priced vendors whose answers may be empty."""

@@ -66,12 +66,23 @@ def has_hidden_feature(position: Position) -> bool:
 
 @cached_once
 def choose_known_panel(position: Position) -> int:
-    """Return the panel that rules for going on judge by: all of it is known.
+    """Return the panel that rules for going on judge by: all of it has its answer.
 
-    Between two panels a case is not judged anew.
+    What came back without a value is an answer. Between two panels a case is not judged
+    anew.
     """
     ladder = ladder_of(position.ensemble)
-    return ladder.known_panel(mark_known(position))
+    is_known = mark_known(position)[: ladder.n_read]
+    return ladder.known_panel(is_known | mark_gone(position))
+
+
+@cached_once
+def mark_judged(position: Position) -> BoolArray:
+    """Return what is known and read by the panel that judges; (n_features,)."""
+    ladder, is_judged = ladder_of(position.ensemble), mark_known(position).copy()
+    is_judged[: ladder.n_read] &= ladder.members[choose_known_panel(position)]
+    is_judged[ladder.n_read :] = False
+    return is_judged
 
 
 def compute_expected_loss(position: Position) -> float:
@@ -209,9 +220,15 @@ class LogitCache:
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""
         number, known = choose_predictor(position), mark_known(position)
-        if self.ladder.reads_just(number, known):
+        return self.predict_by(number, known, row_idxs)
+
+    def predict_by(
+        self, number: int, is_known: BoolArray, row_idxs: IntArray
+    ) -> FloatArray:
+        """Return the log odds of rows by a panel and what is known of them."""
+        if self.ladder.reads_just(number, is_known):
             return self.predict_whole(number, row_idxs)
-        return self.ladder.predict_logits(number, self.values[row_idxs], known)
+        return self.ladder.predict_logits(number, self.values[row_idxs], is_known)
 
     def predict_whole(self, number: int, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows by a panel alone, of which all is known."""

@@ -87,7 +87,7 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     plain = replace(state, policy="panels")
     step = POLICIES["panels"].choose_next(Position.of(ensemble, plain))
     position, ladder = Position.of(ensemble, plain), ensemble.panels
-    if has_hidden(ensemble, state):
+    if state.aim is None and has_hidden(ensemble, state):
         return step.feature_idx, step.reason
     rules, aim = ladder.stopping.rules, state.aim or Aim()
     wishes = aim.mean_budget, aim.wanted_error, aim.error_price
@@ -96,15 +96,18 @@ def naive_next(ensemble: Ensemble, state: State) -> tuple[int | None, str | None
     assert number in {first, first + (share > 0)}
     rule = rules[number]
     known = naive_known(ensemble, state)
+    status = naive_status(ensemble, state)
+    gone = {idx for idx, standing in enumerate(status) if standing == "gone"}
     now = next(
         number
         for number, panel in enumerate(naive_panels(ensemble))
-        if known.issuperset(panel["order"])
+        if (known | gone).issuperset(panel["order"])
     )
     prices = naive_prices(ensemble, state)
     fields = rule.rate, *(getattr(rule, one).tolist() for one in LISTS)
     way = naive.go_on(fields, ladder.stopping.errors.tolist(), now, prices)
-    chances = POLICIES["panels"].chances(ensemble, judging_standing(position, now))
+    standing = judging_standing(position, now, known)
+    chances = POLICIES["panels"].chances(ensemble, standing)
     risk = 1 - max(chances)
     if ensemble.error_costs is not None:
         risk = min(chances @ np.array(ensemble.error_costs))
@@ -123,11 +126,15 @@ def has_hidden(ensemble: Ensemble, state: State) -> bool:
     return bool(gone & set().union(*(panel["order"] for panel in panels)))
 
 
-def judging_standing(position: Position, now: int) -> Standing:
-    """Where a case stands by the panel that it starts from, all of which is known."""
-    ensemble, state = position.ensemble, position.state
+def judging_standing(position: Position, now: int, known: set[int]) -> Standing:
+    """Where a case stands by the panel that it starts from, and what is known of it."""
+    ensemble, values = position.ensemble, np.array([position.state.values])
     ladder = ensemble.panels
-    logits = ladder.panels[now].logits(np.array([state.values]), ladder.starts)
+    read = known & {*ladder.panels[now].feature_idxs}
+    is_known = np.isin(np.arange(values.size), [*read])
+    logits = ladder.panels[now].logits(values, ladder.starts)
+    if read != {*ladder.panels[now].feature_idxs}:
+        logits = ladder.predict_logits(now, values, is_known)
     return make_standing(ensemble, logits[0], np.array(now))
 
 
@@ -143,13 +150,11 @@ def naive_prices(ensemble: Ensemble, state: State) -> list[int | None]:
     }
     for panel in ensemble.panels.panels:
         rest = [idx for idx in panel.feature_idxs if state.outcomes[idx] is None]
-        lacking = set(panel.feature_idxs) - panel.may_lack
-        is_out = any(state.outcomes[idx] == "unavailable" for idx in lacking)
         fees = {catalogue.features[idx].group for idx in rest} - {None}
         price = sum(catalogue.features[idx].cost for idx in rest)
         price += sum(groups[fee] for fee in fees)
         is_dear = state.budget is not None and price > state.budget
-        prices.append(None if is_out or is_dear else price)
+        prices.append(None if is_dear else price)
     return prices
 
 
@@ -239,6 +244,26 @@ def test_a_rule_is_followed_where_a_missing_value_already_tells_more():
 
     assert [panel.feature_idxs for panel in panels] == [(1, 0), (1,), ()]
     assert (state.stop_reason, state.next_feature_idx) == (None, 1)
+
+
+def refusing(**options) -> tuple[Ensemble, State]:
+    """A case of the panels (0, 1), (0,) and () that refuses the feature 0."""
+    last = np.array([0.0, 0.9, -1.0])
+    ensemble = always(3, 2, thresholds=last)
+    ladder = make_ladder(ensemble, [(0, 1)], can_hide=True)
+    panels = tuple(replace(panel, may_lack=frozenset()) for panel in ladder.panels)
+    ladder = replace(ladder, panels=panels, stopping=ensemble.panels.stopping)
+    ensemble = replace(ensemble, panels=ladder)
+    return ensemble, observe(ensemble, begin(ensemble, **options), 0, "refused")
+
+
+def test_case_with_an_aim_keeps_its_rule_after_a_refusal():
+    ensemble, aimed = refusing(aim=Aim(mean_budget=1))
+    _, plain = refusing()
+
+    assert (aimed.stop_reason, aimed.next_feature_idx) == ("not_worth_it", 1)
+    assert (plain.stop_reason, plain.next_feature_idx) == (None, 1)
+    assert not machine.next_question(ensemble, aimed).is_outside_rules
 
 
 @pytest.mark.parametrize("policy", ["adaptive", "ordered"])

@@ -20,6 +20,7 @@ from askless.core.session.ladders import (
     has_hidden_feature,
     ladder_of,
     list_open_features,
+    mark_judged,
     price_open_features,
     price_purchases,
 )
@@ -53,8 +54,9 @@ class Adaptive(PanelPolicy):
     expected error cost is above a threshold. A mean budget or a wanted error between
     those of two rules is met by a mixture: each session follows one of the two, by its
     seed. Without an aim it is the rule that spends most, so that all that saves any
-    error is bought. Rules are not learned for refusals: where a feature is hidden a
-    case goes on as by `panels`.
+    error is bought. Rules are not learned for refusals. Where a feature is hidden a
+    case with an aim is judged without it: as by `panels` it would buy all that helps,
+    whatever its aim. Without an aim it goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -77,7 +79,7 @@ class Adaptive(PanelPolicy):
     def choose_next(self, position: Position) -> Step:
         """Return the first open feature of the panel to go on to."""
         step = super().choose_next(position)
-        if step.feature_idx is None or has_hidden_feature(position):
+        if step.feature_idx is None or has_left_rules(position):
             return step
         way = choose_way(position)
         if way is not None and compute_rule_risk(position) > way.threshold:
@@ -130,8 +132,8 @@ class Adaptive(PanelPolicy):
         return idxs
 
     def is_outside_rules(self, position: Position) -> bool:
-        """Return whether a feature of panels came without a value: no rule fits."""
-        return has_hidden_feature(position)
+        """Return whether a case that rules don't fit goes on without them."""
+        return has_left_rules(position)
 
     def group_rows(
         self, ensemble: Ensemble, simulated: SimulatedRows, column: int
@@ -148,16 +150,26 @@ class Adaptive(PanelPolicy):
         self, position: Position, row_idxs: IntArray, cache: LogitCache
     ) -> tuple[int | None, BoolArray]:
         """Return the next feature at a position, and which rows are asked for it."""
-        if has_hidden_feature(position):
+        if has_left_rules(position):
             return super().split_asked(position, row_idxs, cache)
         nobody = np.zeros(row_idxs.size, np.bool_)
         way = choose_way(position)
         if way is None or not list_open_features(position, way.panel):
             return None, nobody
-        logits = cache.predict_whole(choose_known_panel(position), row_idxs)
+        judge, is_judged = choose_known_panel(position), mark_judged(position)
+        logits = cache.predict_by(judge, is_judged, row_idxs)
         costs = position.ensemble.error_costs
         goes_on = least_expected_costs(to_chances(logits), costs) > way.threshold
         return list_open_features(position, way.panel)[0], goes_on
+
+
+def has_left_rules(position: Position) -> bool:
+    """Return whether a case goes on as by `panels`.
+
+    Something came back without a value, as in no case that rules were learned on, and
+    no aim bounds what cases cost on average.
+    """
+    return position.state.aim is None and has_hidden_feature(position)
 
 
 def rules_of(ensemble: Ensemble) -> Stopping:
@@ -209,7 +221,7 @@ def choose_way(position: Position) -> Way | None:
     the rule was learned, its threshold moves accordingly. If it can't be bought, it is
     the panel of least price plus mean error.
     """
-    if has_hidden_feature(position):
+    if has_left_rules(position):
         return None
     rule, stopping = rule_of_session(position), rules_of(position.ensemble)
     now, prices = choose_known_panel(position), price_open_features(position)
@@ -225,7 +237,7 @@ def choose_way(position: Position) -> Way | None:
 
 def list_reachable_features(position: Position) -> list[int]:
     """Return the open features of the panels that the session's rule may go on to."""
-    if has_hidden_feature(position):
+    if has_left_rules(position):
         return []
     rule = rule_of_session(position)
     number, idxs = choose_known_panel(position), list[int]()
@@ -245,8 +257,8 @@ def rule_of_session(position: Position) -> StoppingRule:
 def compute_rule_risk(position: Position) -> float:
     """Return the expected error cost by the panel that rules judge by."""
     ladder, number = ladder_of(position.ensemble), choose_known_panel(position)
-    values = position.case.values[None, :]
-    chances = to_chances(ladder.panels[number].logits(values, ladder.starts)[0])
+    values, is_judged = position.case.values[None, :], mark_judged(position)
+    chances = to_chances(ladder.predict_logits(number, values, is_judged)[0])
     return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 

@@ -47,7 +47,7 @@ LAST_STEP, APART, DEAR = 1.25, 1.05, 4
 
 # Most rows that stopping rules are learned from: every pair of panels is compared on
 # them.
-MOST_STOPPED = 1000
+MOST_STOPPED = 2000
 
 # Folds for the weights of blends; a table of MANY_ROWS needs fewer.
 N_FOLDS, MANY_ROWS, FEWER_FOLDS = 5, 500, 3

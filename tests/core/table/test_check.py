@@ -249,6 +249,15 @@ MANY_CLASSES = {"y": number(*range(1001)), "a": number(*range(1001))}
             "no cost of its own",
         ),
         (
+            table(),
+            {
+                "groups": [{"name": "g", "price": 1}],
+                "features": [{"name": "a", "group": "g", "billing": "per_call"}],
+            },
+            "features[0].billing",
+            "the billing of the bundle",
+        ),
+        (
             table(b=text("1", "x", "2", "3")),
             {"features": [typed("b", "number")]},
             "column b",

@@ -200,8 +200,6 @@ async def call_provider(
         return await trials.call_once(order, sender, work, lambda: datetime.now(UTC))
     except (ConflictError, NotFoundError) as error:
         raise RefusedError([Refusal("NAME", str(error))]) from None
-    finally:
-        await sender.close()
 
 
 def read_keys(texts: list[str] | tuple[()]) -> dict[str, str]:

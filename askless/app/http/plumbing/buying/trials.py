@@ -39,12 +39,15 @@ class Trial:
             return orders[0]
 
         await self.changes(prepare, lambda order: respond(reserved(order)))
+        return respond(await self.send(orders[0], clock))
+
+    async def send(
+        self, order: trials.TrialOrder, clock: Callable[[], datetime]
+    ) -> trials.TriedCall:
+        """Send a reserved call, and settle it."""
         sender = Sender(self.rules.hosts)
         with CancelScope(shield=True):
-            tried = await trials.call_once(
-                orders[0], sender, self.changes.work_alone, clock
-            )
-        return respond(tried)
+            return await trials.call_once(order, sender, self.changes.work_alone, clock)
 
 
 def reserved(order: trials.TrialOrder) -> trials.TriedCall:

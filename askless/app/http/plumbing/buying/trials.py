@@ -47,7 +47,9 @@ class Trial:
         """Send a reserved call, and settle it."""
         sender = Sender(self.rules.hosts)
         with CancelScope(shield=True):
-            return await trials.call_once(order, sender, self.changes.work_alone, clock)
+            work = self.changes.work_alone
+            tried = await trials.call_once(order, sender, work, clock)
+        return tried
 
 
 def reserved(order: trials.TrialOrder) -> trials.TriedCall:

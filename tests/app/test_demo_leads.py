@@ -74,6 +74,14 @@ def test_no_other_rule_of_the_waterfall_serves_the_training_rows_better() -> Non
     assert best < 0.25 * ERROR_PRICE
 
 
+def test_the_waterfall_is_measured_on_leads_that_it_was_not_tuned_on() -> None:
+    spent, error = waterfall.measure()
+
+    on_others = spent + ERROR_PRICE * error
+
+    assert waterfall.mean_cost(waterfall.tune(), ROWS) < on_others < 0.3 * ERROR_PRICE
+
+
 def test_the_waterfall_pays_for_empty_answers_as_they_are_billed() -> None:
     rule = waterfall.WaterfallRule(tuple(range(len(VENDORS))), np.inf, len(VENDORS))
     rows = np.arange(N_TRAINING, N_TRAINING + N_SHOWN)

@@ -86,8 +86,13 @@ class Leads(NamedTuple):
 
 @cache
 def draw_leads() -> Leads:
-    """Draw all rows: those for training, then those that are shown."""
-    rng, n_rows = np.random.default_rng(SEED), N_TRAINING + N_SHOWN
+    """Draw the rows for training, then those that are shown."""
+    return draw_rows(SEED, N_TRAINING + N_SHOWN)
+
+
+def draw_rows(seed: int, n_rows: int) -> Leads:
+    """Draw leads by a seed; another one brings others of the same kind."""
+    rng = np.random.default_rng(seed)
     means, need, obscurity = rng.standard_normal((3, n_rows))
     obscurity -= 0.4 * means
     sources = rng.integers(len(SOURCES), size=n_rows)

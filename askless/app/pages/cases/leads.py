@@ -175,5 +175,5 @@ def describe_other() -> str:
     spend = money(round(spent, -4), "USD")
     return (
         f"By the waterfall they cost {spend}, and {round(100 * error)} of 100 are "
-        "wrong, on the rows that it was tuned on."
+        "wrong. Both were measured on leads that neither was made of."
     )

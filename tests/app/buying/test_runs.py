@@ -122,3 +122,18 @@ def test_an_answer_that_cannot_be_read_is_billed_and_kept_out(
     )
     outcomes = {answer["feature"]: answer["outcome"] for answer in session["answers"]}
     assert outcomes["size"] == "unknown"
+
+
+def test_what_nobody_could_fill_is_charged_if_a_person_answers_it(
+    decide: Decide, provide: Provide, client: TestClient
+) -> None:
+    provide("firmo", "score")
+    provide("visits", request={"url": "http://127.0.0.1:1/", "method": "GET"})
+
+    session = decide()
+
+    ledger = client.get(f"/predict/{session['id']}/ledger").json()["items"]
+    assert {row["provider"] for row in ledger} == {"firmo", "score"}
+    outcomes = {answer["feature"]: answer for answer in session["answers"]}
+    assert outcomes["visits"]["outcome"] == "unknown"
+    assert outcomes["visits"]["charged"] == 0

@@ -129,7 +129,7 @@ def give_up(turn: RunTurn, offer: str, idx: int) -> None:
     outcome = outcome_of(turn.made.values(), names)
     revealed = list_revealed(catalogue, state, idx)
     answers = tuple(Answer(feature_idx, outcome) for feature_idx in revealed)
-    purchase = Purchase(idx, 0, "charge", answers)
+    purchase = Purchase(idx, 0, "miss", answers)
     turn.change(take_purchase(turn.opened.model.ensemble, state, purchase))
 
 

@@ -122,7 +122,7 @@ def give_up_unfilled(
             continue
         revealed = list_revealed(catalogue, state, idx)
         answers = tuple(Answer(feature_idx, "unknown") for feature_idx in revealed)
-        state = take_purchase(ensemble, state, Purchase(idx, 0, "charge", answers))
+        state = take_purchase(ensemble, state, Purchase(idx, 0, "miss", answers))
     if state is opened.state:
         return opened
     return save(db, replace(opened, state=state), at.now)

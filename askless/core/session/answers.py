@@ -181,7 +181,9 @@ def book_purchase(catalogue: Catalogue, state: State, purchase: Purchase) -> Sta
         charges = (Charge(feature_idx, amount, kind, purchase.provider),)
     if charges and purchase.answers:
         others = bundle_members(catalogue, state, feature_idx)
-        charges += tuple(Charge(idx, 0) for idx in others)
+        # An empty answer names nobody for the others: they were not bought.
+        seller = purchase.provider if kind == "charge" else None
+        charges += tuple(Charge(idx, 0, provider=seller) for idx in others)
     answers = [
         answer
         for answer in purchase.answers

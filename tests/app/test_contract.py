@@ -36,7 +36,7 @@ get_outcome get_session get_training import_model list_charges list_datasets
 list_keys list_models list_session_charges list_sessions list_trainings put_outcome
 put_provider get_provider list_providers delete_provider test_provider list_calls
 get_call read_metrics reverse_charge revoke_key start_session start_training
-stop_session upload_dataset
+settle_call stop_session upload_dataset
 """
 
 

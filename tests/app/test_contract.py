@@ -36,7 +36,7 @@ get_outcome get_session get_training import_model list_charges list_datasets
 list_keys list_models list_session_charges list_sessions list_trainings put_outcome
 put_provider get_provider list_providers delete_provider test_provider list_calls
 get_call read_metrics reverse_charge revoke_key start_session start_training
-stop_session upload_dataset
+settle_call stop_session upload_dataset
 """
 
 
@@ -310,7 +310,11 @@ def test_each_example_works_on_the_demos_data(
             if (method, path) == ("post", "/train") and "id" in answered.json():
                 # Nothing is about the model of its full size.
                 client.post(f"/train/{answered.json()['id']}/cancel")
-            if answered.status_code not in statuses and path != "/readyz":
+            # No worker runs, and no call of the demo is in doubt.
+            if answered.status_code not in statuses and path not in (
+                "/readyz",
+                "/calls/{id}/settle",
+            ):
                 failed.append((method, path, answered.status_code, answered.text))
 
     assert failed == []

@@ -5,7 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from askless.app.documents.http.sessions import SESSION_ID
-from askless.app.documents.shape import EXAMPLE_TIME, Answer, Units
+from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 from askless.app.documents.words import CallState
 
 CALL_ID = "cal_5d7f90a1c2e4f6071829303b"
@@ -41,3 +41,11 @@ class CallBody(Answer):
 class CallPage(Answer):
     items: list[CallBody]
     next: str | None = Field(examples=[None], description="For `?after=`.")
+
+
+class CallSettlement(Shape):
+    """What an operator has learned of a call in doubt."""
+
+    charged: bool = Field(
+        examples=[False], description="Whether the provider has charged it."
+    )

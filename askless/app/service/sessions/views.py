@@ -67,10 +67,13 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
 
 
 def run_view(session: PredictSession, run: StoredRun | None) -> RunView | None:
-    """Return the body of a session's run; that of a closed session has ended."""
+    """Return the body of a session's run.
+
+    That of a closed session has ended, once no call is on its way any more.
+    """
     if run is None:
         return None
-    is_over = session.state == "closed"
+    is_over = session.state == "closed" and not session.held
     return RunView.of(run, **({"state": "ended"} if is_over else {}))
 
 

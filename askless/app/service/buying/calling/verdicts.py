@@ -16,6 +16,7 @@ from askless.core.catalogue.catalogue import Catalogue
 ChargeKind = Literal["charge", "miss"]
 EMPTY, CACHE, UNREADABLE, IN_DOUBT = "empty", "cache", "unreadable", "no answer in time"
 NOT_SENT = "never sent"
+MAX_REASON = 200
 REASONS = {
     "not_connected": "could not be reached",
     "refused_address": "its address may not be called",
@@ -29,7 +30,7 @@ class Verdict:
     state: CallState
     amount: int
     kind: ChargeKind
-    #: in a word; None: values came
+    #: in a word, or the rules that values broke; None: all is well
     reason: str | None
     #: None: it says nothing about the case
     answer: ReadAnswer | None = None
@@ -97,7 +98,9 @@ def judge_answer(terms: CallTerms, document: Any) -> Verdict:
     answer = read_answer(terms.provider, terms.catalogue, terms.names, document)
     if answer.is_empty:
         return replace(miss(terms, EMPTY), answer=answer)
-    return Verdict("settled", terms.price, "charge", None, answer)
+    broken = "; ".join(f"{name}: {rule}" for name, rule in answer.refusals.items())
+    reason = broken[:MAX_REASON] or None
+    return Verdict("settled", terms.price, "charge", reason, answer)
 
 
 def miss(terms: CallTerms, reason: str) -> Verdict:

@@ -378,3 +378,56 @@ def test_a_row_of_the_ledger_that_was_changed_is_noticed(
     ]
     with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
         assert len([*check_ledger(db)]) == 1
+
+
+@pytest.mark.usefixtures("buyer")
+def test_a_provider_has_no_more_calls_at_once_than_it_says(
+    client: TestClient, model: str, provide: Provide, vendors: Vendors
+) -> None:
+    provide("firmo", "score")
+    provide("visits", at_once=2)
+    vendors.vendors["visits"].latency_s = 0.3
+    began = time.monotonic()
+
+    for number in range(8):
+        begin(client, model, number)
+    wait_until(lambda: sum(r.vendor == "visits" for r in vendors.requests) == 8)
+
+    # Three pairs have ended before the last one has begun.
+    assert time.monotonic() - began >= 0.9
+
+
+def test_a_session_of_a_person_has_a_receipt_too(
+    client: TestClient, model: str
+) -> None:
+    session = client.post("/predict", json={"model": model, "budget": 1}).json()
+    given = {"feature": "visits", "outcome": "value", "value": 3}
+    client.post(f"/predict/{session['id']}/answers", json={"answers": [given]})
+
+    receipt = get(client, f"/predict/{session['id']}/receipt")
+
+    [bought] = receipt["bought"]
+    assert (bought["provider"], bought["charged"]) == (None, 0.001)
+    assert check_receipt(receipt) == []
+
+
+@pytest.mark.parametrize("was_charged", [True, False])
+def test_a_call_in_doubt_of_an_erased_case_is_settled_too(
+    decide: Decide,
+    provide: Provide,
+    vendors: Vendors,
+    client: TestClient,
+    was_charged: bool,
+) -> None:
+    provide(*ALL, timeout_s=0.5)
+    vendors.script("score", DROP_AFTER)
+    session = decide()
+    [doubt] = get(client, "/calls?state=in_doubt")["items"]
+    client.delete(f"/predict/{session['id']}")
+
+    settled = {"charged": was_charged}
+    response = client.post(f"/calls/{doubt['id']}/settle", json=settled)
+
+    assert response.status_code == 200, response.text
+    budget = get(client, f"/predict/{session['id']}")["budget"]
+    assert budget["spent"] == (0.651 if was_charged else 0.051)

@@ -310,7 +310,11 @@ def test_each_example_works_on_the_demos_data(
             if (method, path) == ("post", "/train") and "id" in answered.json():
                 # Nothing is about the model of its full size.
                 client.post(f"/train/{answered.json()['id']}/cancel")
-            if answered.status_code not in statuses and path != "/readyz":
+            # No worker runs, and no call of the demo is in doubt.
+            if answered.status_code not in statuses and path not in (
+                "/readyz",
+                "/calls/{id}/settle",
+            ):
                 failed.append((method, path, answered.status_code, answered.text))
 
     assert failed == []

@@ -6,8 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from askless.app.documents.buying.receipts import digest_receipt
+from askless.app.records import DEFAULT_TENANT
+from askless.app.service.buying.verifying import (
+    check_ledger,
+    check_receipt,
+    check_stored,
+)
+from askless.app.store.database.engine import transaction
 from tests.app.buying.conftest import DOMAINS, Decide, Provide, shop
 from tests.app.buying.vendors import DROP_AFTER, EMPTY, Vendors, fails, late
 from tests.app.clinic import Put
@@ -328,3 +337,97 @@ def test_an_empty_answer_of_one_case_stops_nobody(
     billed = vendors.bill_by_case()
     spent = [micros(session["budget"]["spent"]) for session in ended]
     assert spent == [billed[domain] for domain in DOMAINS[:4]]
+
+
+def faults_of(engine: sa.Engine, receipt: Json) -> list[str]:
+    """Return what `askless verify` says of a receipt."""
+    with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
+        return check_receipt(receipt) or check_stored(db, receipt)
+
+
+def test_a_receipt_of_which_anything_was_changed_is_noticed(
+    decide: Decide, provide: Provide, client: TestClient, engine: sa.Engine
+) -> None:
+    provide(*ALL)
+    receipt = get(client, f"/predict/{decide()['id']}/receipt")
+
+    assert faults_of(engine, receipt) == []
+    for name in receipt:
+        changed = receipt | {name: "other"}
+        assert faults_of(engine, changed), name
+        if name != "hash":
+            forged = changed | {"hash": digest_receipt(changed)}
+            assert faults_of(engine, forged), name
+
+
+def test_a_row_of_the_ledger_that_was_changed_is_noticed(
+    decide: Decide, provide: Provide, client: TestClient, engine: sa.Engine
+) -> None:
+    """Triggers refuse it; whoever owns the database may drop them."""
+    provide(*ALL)
+    receipt = get(client, f"/predict/{decide()['id']}/receipt")
+
+    with engine.begin() as connection:
+        named = sa.text("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+        for name in connection.scalars(named).all():
+            connection.execute(sa.text(f'DROP TRIGGER "{name}"'))
+        connection.execute(sa.text("UPDATE ledger SET amount = amount + 1"))
+
+    assert faults_of(engine, receipt) == [
+        f"ledger {receipt['ledger'][0]['id']}: is not what was written"
+    ]
+    with transaction(engine, DEFAULT_TENANT, is_read=True) as db:
+        assert len([*check_ledger(db)]) == 1
+
+
+@pytest.mark.usefixtures("buyer")
+def test_a_provider_has_no_more_calls_at_once_than_it_says(
+    client: TestClient, model: str, provide: Provide, vendors: Vendors
+) -> None:
+    provide("firmo", "score")
+    provide("visits", at_once=2)
+    vendors.vendors["visits"].latency_s = 0.3
+    began = time.monotonic()
+
+    for number in range(8):
+        begin(client, model, number)
+    wait_until(lambda: sum(r.vendor == "visits" for r in vendors.requests) == 8)
+
+    # Three pairs have ended before the last one has begun.
+    assert time.monotonic() - began >= 0.9
+
+
+def test_a_session_of_a_person_has_a_receipt_too(
+    client: TestClient, model: str
+) -> None:
+    session = client.post("/predict", json={"model": model, "budget": 1}).json()
+    given = {"feature": "visits", "outcome": "value", "value": 3}
+    client.post(f"/predict/{session['id']}/answers", json={"answers": [given]})
+
+    receipt = get(client, f"/predict/{session['id']}/receipt")
+
+    [bought] = receipt["bought"]
+    assert (bought["provider"], bought["charged"]) == (None, 0.001)
+    assert check_receipt(receipt) == []
+
+
+@pytest.mark.parametrize("was_charged", [True, False])
+def test_a_call_in_doubt_of_an_erased_case_is_settled_too(
+    decide: Decide,
+    provide: Provide,
+    vendors: Vendors,
+    client: TestClient,
+    was_charged: bool,
+) -> None:
+    provide(*ALL, timeout_s=0.5)
+    vendors.script("score", DROP_AFTER)
+    session = decide()
+    [doubt] = get(client, "/calls?state=in_doubt")["items"]
+    client.delete(f"/predict/{session['id']}")
+
+    settled = {"charged": was_charged}
+    response = client.post(f"/calls/{doubt['id']}/settle", json=settled)
+
+    assert response.status_code == 200, response.text
+    budget = get(client, f"/predict/{session['id']}")["budget"]
+    assert budget["spent"] == (0.651 if was_charged else 0.051)

@@ -98,8 +98,8 @@ def judge_answer(terms: CallTerms, document: Any) -> Verdict:
     answer = read_answer(terms.provider, terms.catalogue, terms.names, document)
     if answer.is_empty:
         return replace(miss(terms, EMPTY), answer=answer)
-    told = "; ".join(f"{name}: {rule}" for name, rule in answer.refusals.items())
-    reason = told[:MAX_REASON] or None
+    broken = "; ".join(f"{name}: {rule}" for name, rule in answer.refusals.items())
+    reason = broken[:MAX_REASON] or None
     return Verdict("settled", terms.price, "charge", reason, answer)
 
 

@@ -62,6 +62,7 @@ def prepare_mcp(client: TestClient) -> list[Right]:
         },
         "answer": case | {"answers": [{"feature": "chol", "value": 240}]},
         "correct_or_refuse": case | {"feature": "sex", "outcome": "refused"},
+        "decide": case | {"wait_s": 0},
         "stop_case": {"case": cases[1]},
         "ledger": case | {"limit": 5},
     }

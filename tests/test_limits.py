@@ -46,7 +46,7 @@ FILES_OF_A_FOLDER = 16
 # A module under so many lines that one file beside it reads could live inside it.
 LINES_OF_A_SMALL_MODULE = 110
 SMALL_MODULES_OF_ONE_READER = 3
-LINES_OF_THE_READING_PATH = 3100
+LINES_OF_THE_READING_PATH = 3150
 LINES_OF_A_FUNCTION = 60  # without its docstring
 PARAMETERS = 6
 NESTING = 3

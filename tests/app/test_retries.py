@@ -34,7 +34,7 @@ UNCHANGING = {"/predict/{id}/answers/check"}
 # a vendor: buying/test_providers_tried.py.
 TRIED_ELSEWHERE = {
     *("/models/{id}/learn", "/models/{id}/refresh"),
-    "/providers/{name}/test",
+    *("/providers/{name}/test", "/calls/{id}/settle"),
 }
 
 

@@ -60,7 +60,7 @@ def address(settings: Settings, drain_s: float) -> Iterator[tuple[str, Any]]:
     bound = bind_port("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     # However busy the machine is, it has time to answer.
-    switch = {"worker": None, "grace_s": 600}
+    switch = {"children": {}, "grace_s": 600}
     process = CONTEXT.Process(target=serve, args=(settings, bound), kwargs=switch)
     process.start()
     bound.close()

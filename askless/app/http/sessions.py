@@ -10,6 +10,7 @@ from askless.app.documents.http import outcomes as told
 from askless.app.documents.http import sessions as schemas
 from askless.app.documents.http.terms import SessionChange
 from askless.app.documents.words import SessionState
+from askless.app.errors import ReplayedError
 from askless.app.http.plumbing.buying.runs import (
     Prefer,
     read_wait,
@@ -95,11 +96,20 @@ async def start_session(
             lambda opened: respond_with_session(opened.view, change.fields, CREATED),
         )
     wish = starts.RunStart(body, request.app.state.settings.provider_hosts)
-    response = await change(
-        lambda db: starts.start(db, loaded, wish, at),
-        lambda opened: respond_with_session(opened.view, change.fields, ACCEPTED),
-    )
     wait_s = read_wait(prefer)
+    try:
+        response = await change(
+            lambda db: starts.start(db, loaded, wish, at),
+            lambda opened: respond_with_session(opened.view, change.fields, ACCEPTED),
+        )
+    except ReplayedError as replayed:
+        # The run that was started before is waited for, too.
+        if not wait_s:
+            raise
+        again = Response(headers=replayed.answer.headers)
+        response = await wait_for_run(request, change, again, wait_s)
+        response.headers["Idempotent-Replayed"] = "true"
+        return response
     return await wait_for_run(request, change, response, wait_s) if wait_s else response
 
 

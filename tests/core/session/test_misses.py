@@ -1,5 +1,7 @@
 """Empty answers: what they cost by billing, and what a seller settles."""
 
+from dataclasses import replace
+
 import pytest
 
 from askless.core.catalogue.catalogue import Group
@@ -264,3 +266,15 @@ def test_what_is_held_is_not_spent_twice():
     assert (held.remaining, held.next_feature_idx) == (6, None)
     assert (after.remaining, after.next_feature_idx) == (10, 0)
     assert not is_vote_certain(Position.of(ensemble, state), None)
+
+
+def test_a_run_ends_its_session_for_the_reason_that_it_has():
+    ensemble, state = begin([7, 5])
+    advised = replace(state, stop_reason="certain")
+
+    ended = machine.finish(advised)
+
+    assert (ended.stop_reason, ended.next_feature_idx) == ("certain", None)
+    assert machine.finish(state).stop_reason == "plan_complete"
+    assert machine.finish(ended) is ended
+    assert machine.decide_next_step(ensemble, ended) is ended

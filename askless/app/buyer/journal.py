@@ -45,7 +45,7 @@ class FileCase(NamedTuple):
 
 @dataclass(frozen=True)
 class FileOrder:
-    """What a whole file is decided by."""
+    """The model, providers and terms by which a whole file is decided."""
 
     model: models.CheckedModel
     providers: Mapping[str, Provider]
@@ -56,7 +56,7 @@ class FileOrder:
 
     @property
     def digests(self) -> dict[str, str]:
-        """What tells this order from another one, by its parts."""
+        """Digests that tell this order from another one, by its parts."""
         listed = {name: write_provider(p) for name, p in self.providers.items()}
         parts = {"model": self.model.text, "providers": listed, "terms": {**self.terms}}
         return {

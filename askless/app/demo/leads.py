@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 class VendorTerms(NamedTuple):
-    """What a vendor sells, what it charges, and how many companies it knows."""
+    """The features that a vendor sells, its price, and the companies that it knows."""
 
     name: str
     #: micro-units of the dollar
@@ -58,7 +58,7 @@ VENDORS = (
     VendorTerms("intent", 200_000, "per_answer", ("searches", "visits"), 0.9),
     VendorTerms("analyst", 600_000, "per_answer", ("fit",), 0.95),
 )
-# What a wrong decision costs, and the most that a lead may cost, in micro-units.
+# The price of a wrong decision, and the most that a lead may cost; micro-units.
 ERROR_PRICE, BUDGET = 3_000_000, 1_000_000
 FORM = ("source", "role", "words")
 

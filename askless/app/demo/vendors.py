@@ -35,7 +35,7 @@ Reply = tuple[int, dict[str, Any]]
 
 
 class Vendors:
-    """What the vendors know, and which requests they have seen."""
+    """The companies that vendors know, and the requests that they have seen."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock

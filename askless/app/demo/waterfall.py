@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 
 class HandMade(NamedTuple):
-    """What the waterfall pays for a lead, and what it decides."""
+    """The waterfall's spend on a lead, and its decision."""
 
     vendors: tuple[str, ...]
     #: micro-units, empty answers included

@@ -56,7 +56,7 @@ Name = Annotated[str, typer.Argument(help="The provider's name.")]
 
 
 class CaseOfKeys(Shape):
-    """What the provider is to know a case by."""
+    """The keys of a case, by name."""
 
     keys: Keys
 

@@ -44,7 +44,7 @@ class CallPage(Answer):
 
 
 class CallSettlement(Shape):
-    """What an operator has learned of a call in doubt."""
+    """The operator's word on a call in doubt."""
 
     charged: bool = Field(
         examples=[False], description="Whether the provider has charged it."

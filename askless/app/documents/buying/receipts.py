@@ -71,7 +71,7 @@ class ReceiptEntry(Answer):
 
 
 class Receipt(Answer):
-    """What one decision has cost, what it rests on, and why it ended."""
+    """The cost of one decision, the answers that it rests on, and why it ended."""
 
     session: str = Field(examples=[SESSION_ID])
     model: ModelRef

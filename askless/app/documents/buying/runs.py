@@ -37,7 +37,7 @@ Keys = Annotated[dict[KeyName, KeyValue], Field(max_length=MAX_KEYS)]
 
 
 class WebhookWish(Shape):
-    """Whom to tell of a run's end, by Standard Webhooks."""
+    """The address that is told of a run's end, by Standard Webhooks."""
 
     url: Annotated[
         str, Field(max_length=MAX_URL), AfterValidator(check_literal_url)

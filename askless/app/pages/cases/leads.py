@@ -45,7 +45,7 @@ ORIGINS = {
 
 
 class LeadCard(NamedTuple):
-    """What home shows of the leads; money in units."""
+    """The card of leads on home; money in units."""
 
     #: number and words of each lead
     choices: tuple[tuple[str, str], ...]
@@ -60,7 +60,7 @@ class LeadCard(NamedTuple):
 
 
 class LeadComparison(NamedTuple):
-    """What became of a lead, here and by the waterfall; money in units."""
+    """A lead's decision and spend, here and by the waterfall; money in units."""
 
     truth: str
     is_right: bool

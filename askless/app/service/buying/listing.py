@@ -17,7 +17,7 @@ list_references = sessions.list_references
 
 
 class Decision(NamedTuple):
-    """What became of a case; money in micro-units."""
+    """The decision on a case; money in micro-units."""
 
     number: int
     label: str

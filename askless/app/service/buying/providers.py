@@ -28,7 +28,7 @@ NO_DAY = (0, 0)
 
 
 class CallRules(NamedTuple):
-    """What the settings allow providers: where secrets are, and whom they may call."""
+    """The folder of secrets, and the hosts that providers may call."""
 
     secrets: Path | None
     hosts: Sequence[str]

@@ -33,7 +33,7 @@ from askless.core.session.state import State
 
 @dataclass(frozen=True, slots=True)
 class Buying:
-    """What runs are carried out with."""
+    """The models, holder and secrets that runs are carried out with."""
 
     loaded: LoadedModels
     #: who holds the runs

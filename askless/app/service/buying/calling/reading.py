@@ -36,7 +36,7 @@ class MissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """What a provider answered for the features that it fills."""
+    """The values that a provider answered for the features that it fills."""
 
     #: by feature, as core reads it; None: the provider has no value
     values: dict[str, float | None]

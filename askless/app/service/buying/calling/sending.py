@@ -59,7 +59,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of one attempt."""
+    """The outcome of one attempt."""
 
     #: None: no status came
     status: int | None

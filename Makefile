@@ -144,9 +144,10 @@ clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 # uv installs several times as fast as pip. What pip would compile to bytecode ahead,
 # most of it for nothing, Python compiles when it is imported.
 install = $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --progress-bar off --no-compile)
-# One set of versions for all platforms; no address in the files.
+# One set of versions for all platforms; no address in the files. Extras stay in the pins:
+# pip would look for the newest `coverage[toml]` beside a pinned `coverage`.
 LOCK := pyproject.toml --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --no-header $(if $(UPGRADE),--upgrade)
+	--generate-hashes --no-emit-index-url --no-header --no-strip-extras $(if $(UPGRADE),--upgrade)
 show = awk '/^Collecting / {print "  " $$2; fflush()} /^Installing collected/ {print "  installing"; fflush()}'
 
 # Their packages have no pins: nothing that is tested or shipped depends on them.

@@ -15,7 +15,7 @@ SERVER = "requirements.lock"
 REST = "requirements-dev.lock"
 PARTS_LIST = "requirements.cdx.json"
 PROJECT = "askless"
-PIN = re.compile(r"([\w.-]+)==([^\s;]+)(?: ; (.+?))?(?: \\)?$")
+PIN = re.compile(r"([\w.-]+)(?:\[[^]]+\])?==([^\s;]+)(?: ; (.+?))?(?: \\)?$")
 
 
 class Locked(NamedTuple):
@@ -26,6 +26,10 @@ class Locked(NamedTuple):
     marker: str
     needed_by: set[str]
     text: str
+
+    @property
+    def pin(self) -> str:
+        return self.text.partition("\n")[0]
 
 
 def read_lock(text: str) -> list[Locked]:
@@ -122,12 +126,9 @@ def parts_text() -> str:
 
 def tidy() -> None:
     """Leave out of the second lock what the first has, and list the server's parts."""
-    server = {
-        one.text.partition("\n")[0]
-        for one in read_lock((ROOT / SERVER).read_text("utf-8"))
-    }
+    server = {one.pin for one in read_lock((ROOT / SERVER).read_text("utf-8"))}
     rest = read_lock((ROOT / REST).read_text("utf-8"))
-    kept = [one.text for one in rest if one.text.partition("\n")[0] not in server]
+    kept = [one.text for one in rest if one.pin not in server]
     (ROOT / REST).write_text("".join(kept), "utf-8")
     (ROOT / PARTS_LIST).write_text(parts_text(), "utf-8")
 

@@ -5,6 +5,7 @@ right: nothing of askless is imported here. Money is counted in whole micro-unit
 """
 
 import argparse
+import contextlib
 import gzip
 import json
 import os
@@ -398,7 +399,9 @@ class Server(ThreadingHTTPServer):
         self.closing.set()
         with self._lock:
             for connection in self._connections:
-                connection.shutdown(socket.SHUT_RDWR)
+                # The other side may have gone in between.
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 class Vendors:

@@ -88,22 +88,25 @@ def trace_answers(ensemble: Ensemble, state: State) -> list[AnswerStep]:
             )
             for place, (answer, chances) in enumerate(pairs)
         ]
+    # Of a session that is led, the first steps may be kept.
+    kept = state.step_chances if state.is_led else ()
+    before = kept[0] if kept else find_chances(ensemble, reopen(state, ensemble, 0))
     steps: list[AnswerStep] = []
-    before = machine.forecast(ensemble, reopen(state, ensemble, 0))
-    for played, feature_idx, outcome in replay_steps(ensemble, state):
-        after = machine.forecast(ensemble, played)
+    for played, feature_idx, outcome in replay_steps(ensemble, state, len(kept) - 1):
+        place = len(steps) + 1
+        after = kept[place] if place < len(kept) else find_chances(ensemble, played)
         value = played.values[feature_idx]
-        steps.append(
-            AnswerStep(
-                feature_idx,
-                outcome,
-                None if math.isnan(value) else value,
-                before.probabilities,
-                after.probabilities,
-            )
-        )
+        known_value = None if math.isnan(value) else value
+        steps.append(AnswerStep(feature_idx, outcome, known_value, before, after))
         before = after
     return steps
+
+
+def find_chances(ensemble: Ensemble, state: State) -> tuple[float, ...]:
+    """Return the probability of each class now: the one kept, or a forecast."""
+    if state.is_led and len(state.step_chances) == 1 + count_steps(state):
+        return state.step_chances[-1]
+    return machine.forecast(ensemble, state).probabilities
 
 
 def count_steps(state: State) -> int:
@@ -115,8 +118,9 @@ def add_step_chances(ensemble: Ensemble, state: State) -> State:
     """Return the state with `step_chances` up to its last answer.
 
     If the session is led (`State.is_led`), its forecast now is what playing it again
-    would give, so one missing step is appended; for more it is played again. Any other
-    session keeps no steps, since `trace_answers` plays it again each time.
+    would give, so one missing step is appended; for more it is played again from the
+    last that is kept. Any other session keeps no steps, since `trace_answers` plays it
+    again each time.
     """
     n_steps = count_steps(state)
     if not state.is_led or len(state.step_chances) == 1 + n_steps:
@@ -125,18 +129,24 @@ def add_step_chances(ensemble: Ensemble, state: State) -> State:
     if len(chances) == n_steps and not state.is_ended:
         chances = (*chances, machine.forecast(ensemble, state).probabilities)
     else:
-        steps = trace_answers(ensemble, replace(state, step_chances=()))
+        steps = trace_answers(ensemble, state)
         chances = (steps[0].before, *(step.after for step in steps))
     return Position.of(ensemble, state).decide(step_chances=chances)
 
 
 def replay_steps(
-    ensemble: Ensemble, state: State
+    ensemble: Ensemble, state: State, n_kept: int
 ) -> Iterator[tuple[State, int, Outcome | Literal["known"]]]:
-    """Yield a session after each value known at the start and each answer."""
-    played = reopen(state, ensemble, 0)
-    for place, feature_idx in enumerate(list_unchanged_known(state), 1):
-        played = reopen(state, ensemble, place)
+    """Yield a session after each value known at the start and each answer.
+
+    During the first `n_kept` steps all values of these steps that were known at the
+    start are known already.
+    """
+    known = list_unchanged_known(state)
+    played = reopen(state, ensemble, min(max(n_kept, 0), len(known)))
+    for place, feature_idx in enumerate(known, 1):
+        if place > n_kept:
+            played = reopen(state, ensemble, place)
         yield played, feature_idx, "known"
     for answer in state.history:
         played = apply_answer_to_prediction(

@@ -12,9 +12,9 @@ from askless.app.service.buying.turns import RunTurn, list_usable, outcome_of
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
-from askless.core.session import machine
 from askless.core.session.machine import take_purchase
 from askless.core.session.state import Answer, Charge, Purchase
+from askless.core.session.steps import find_chances
 
 # After so many failures in a row a provider cools down, each time twice as long.
 FAILURES = 3
@@ -28,7 +28,7 @@ ASKED_TO_WAIT_S = 60.0
 def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     """Take the outcome of a call into its session, the ledger and its own row."""
     db, ensemble = turn.db, turn.opened.model.ensemble
-    before = machine.forecast(ensemble, turn.state).probabilities
+    before = find_chances(ensemble, turn.state)
     idxs = tuple(ensemble.catalogue.feature_idxs[name] for name in call.features)
     ended = replace(call, state=verdict.state, reason=verdict.reason)
     turn.made[call.id] = ended
@@ -39,7 +39,7 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
         texts = turn.opened.texts | verdict.answer.texts
         turn.opened = replace(turn.opened, texts=texts)
     turn.change(take_purchase(ensemble, state, purchase), call.price)
-    after = machine.forecast(ensemble, turn.state).probabilities
+    after = find_chances(ensemble, turn.state)
     finish_call(db, call, verdict, turn.at.now, (before, after))
     keep_answer(turn, call, verdict)
 

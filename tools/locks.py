@@ -29,6 +29,7 @@ class Locked(NamedTuple):
 
     @property
     def pin(self) -> str:
+        """Return the line with its version, extras and marker."""
         return self.text.partition("\n")[0]
 
 

@@ -56,6 +56,11 @@ OF_SESSION = ROWS.query.where(
     calls.c.session_id == sa.bindparam("key", type_=sa.String(40))
 ).order_by(calls.c.number)
 ON_THE_WAY = ("reserved", "sent")
+# An IN would be written out anew each time.
+IS_ON_THE_WAY = sa.or_(*(calls.c.state == state for state in ON_THE_WAY))
+N_ON_THE_WAY = sa.select(sa.func.count()).where(
+    is_own(calls), calls.c.provider == sa.bindparam("who"), IS_ON_THE_WAY
+)
 
 
 def list_of_session(db: Transaction, session_id: str) -> list[StoredCall]:
@@ -65,10 +70,7 @@ def list_of_session(db: Transaction, session_id: str) -> list[StoredCall]:
 
 def count_on_the_way(db: Transaction, provider: str) -> int:
     """Count the calls to a provider that were reserved and have not ended."""
-    query = sa.select(sa.func.count()).where(
-        is_own(calls), calls.c.provider == provider, calls.c.state.in_(ON_THE_WAY)
-    )
-    return int(execute(db, query).scalar() or 0)
+    return int(execute(db, N_ON_THE_WAY, {"who": provider}).scalar() or 0)
 
 
 MARK_SENT = (
@@ -76,7 +78,7 @@ MARK_SENT = (
     .where(
         is_own(calls),
         calls.c.id == sa.bindparam("which"),
-        calls.c.state.in_(ON_THE_WAY),
+        IS_ON_THE_WAY,
     )
     .values(state="sent", sent_at=sa.bindparam("now", type_=UtcDateTime))
     .returning(calls.c.id)
@@ -96,7 +98,7 @@ def list_lost_tests(
     query = ROWS.query.where(
         calls.c.session_id.is_(None),
         calls.c.provider == provider,
-        calls.c.state.in_(ON_THE_WAY),
+        IS_ON_THE_WAY,
         calls.c.created_at < before,
     )
     return [ROWS.read(row) for row in execute(db, query)]
@@ -105,7 +107,7 @@ def list_lost_tests(
 def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:
     """Return the features that a session is buying just now."""
     query = sa.select(calls.c.features).where(
-        is_own(calls), calls.c.session_id == session_id, calls.c.state.in_(ON_THE_WAY)
+        is_own(calls), calls.c.session_id == session_id, IS_ON_THE_WAY
     )
     return {name for names in execute(db, query).scalars() for name in names}
 
@@ -113,7 +115,7 @@ def list_features_on_the_way(db: Transaction, session_id: str) -> set[str]:
 def list_ended(db: Transaction, session_ids: Sequence[str]) -> list[StoredCall]:
     """Return the ended calls of sessions of any tenant, in their order."""
     query = sa.select(*ROWS.columns).where(
-        calls.c.session_id.in_(session_ids), calls.c.state.not_in(ON_THE_WAY)
+        calls.c.session_id.in_(session_ids), ~IS_ON_THE_WAY
     )
     rows = db.execute(query.order_by(calls.c.session_id, calls.c.number))
     return [ROWS.read(row) for row in rows]

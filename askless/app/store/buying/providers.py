@@ -92,6 +92,15 @@ SETTLE = (
         spent=provider_days.c.spent + sa.bindparam("charged", type_=sa.BigInteger),
     )
 )
+FORGET_FAILURES = (
+    providers.update()
+    .where(
+        providers.c.name == sa.bindparam("who"),
+        providers.c.failures > 0,
+        is_own(providers),
+    )
+    .values(failures=0)
+)
 NO_CEILING = 2**62
 
 
@@ -121,9 +130,7 @@ def find_locked(db: Transaction, name: str) -> StoredProvider | None:
 
 def forget_failures(db: Transaction, name: str) -> None:
     """Begin to count a provider's failures anew, where there were some."""
-    had_some = sa.and_(providers.c.name == name, providers.c.failures > 0)
-    reset = providers.update().where(had_some, is_own(providers)).values(failures=0)
-    execute(db, reset)
+    execute(db, FORGET_FAILURES, {"who": name})
 
 
 def list_all(db: Transaction) -> list[StoredProvider]:

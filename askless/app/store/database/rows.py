@@ -43,6 +43,8 @@ class StoredRows(Generic[T]):
         self.by_id = self.query.where(table.c.id == sa.bindparam("key"))
         self.locked = self.by_id.with_for_update()
         self.insertion = table.insert()
+        is_row = table.c.id == sa.bindparam("key")
+        self.changing = table.update().where(is_row, is_own(table))
         # Lists are in this order.
         self.order = [table.c[k] for k in ("created_at", "id") if k in table.c]
 
@@ -65,8 +67,7 @@ class StoredRows(Generic[T]):
 
     def change(self, db: Transaction, key: str, **values: object) -> None:
         """Change a locked row."""
-        is_row = sa.and_(self.table.c.id == key, is_own(self.table))
-        execute(db, self.table.update().where(is_row).values(**values))
+        execute(db, self.changing, values | {"key": key})
 
     def has_any(self, db: Transaction, *conditions: sa.ColumnElement[bool]) -> bool:
         query = sa.select(self.table.c.id).where(is_own(self.table), *conditions)

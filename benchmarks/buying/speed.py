@@ -1,0 +1,174 @@
+"""Measure one buyer: calls a second, and how soon the next purchase is decided.
+
+`python -m benchmarks.buying.speed leads-model.json` begins runs of the demo's leads and
+lets one buyer carry them out, on a database of its own, beside a vendor server that
+answers after 50 ms. `leads-model.json` is the model of docs/buying.md.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import sqlalchemy as sa
+
+from askless.app.buyer import buyer
+from askless.app.buyer.buyer import RunBuyer
+from askless.app.buyer.journal import FileCase, FileOrder, FileTally, Journal
+from askless.app.demo.leads import VENDORS, list_shown
+from askless.app.documents.buying.providers import Provider
+from askless.app.documents.shape import read_shape
+from askless.app.records import StoredRun
+from askless.app.service import operations
+from askless.app.service.buying.calling.sending import Reply
+from askless.app.service.buying.turns import CallOrder, Step
+from askless.app.service.models import CheckedModel
+from askless.app.settings.environment import read_settings
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import create_engine
+
+LATENCY_S = 0.05
+N_CONNECTIONS = 4
+
+
+def serve_vendors(listening: socket.socket) -> None:
+    """Answer each request after a while, as the vendors of the demo would."""
+    answers = {lead.domain: lead.answers for lead in list_shown()}
+
+    async def answer(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        vendor = head.split()[1].rpartition("/")[2]
+        length = head.lower().partition("content-length: ")[2].split()[0]
+        asked = json.loads(await reader.readexactly(int(length)))
+        await asyncio.sleep(LATENCY_S)
+        body = json.dumps({"company": answers[asked["domain"]][vendor]}).encode()
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+            b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        await writer.drain()
+        writer.close()
+
+    async def serve() -> None:
+        server = await asyncio.start_server(answer, sock=listening)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
+def make_providers(port: int) -> dict[str, Provider]:
+    return {
+        vendor.name: read_shape(
+            Provider,
+            {
+                "fills": vendor.name,
+                "request": {
+                    "method": "POST",
+                    "url": f"http://127.0.0.1:{port}/v1/{vendor.name}",
+                    "json": {"domain": "{key.domain}"},
+                },
+                "read": {name: f"company.{name}" for name in vendor.features},
+                "empty": "company == null",
+                "timeout_s": 10,
+                "idempotency_header": "Idempotency-Key",
+                "ceilings": {"day": 1_000_000},
+                "at_once": 100,
+            },
+            vendor.name,
+        )
+        for vendor in VENDORS
+    }
+
+
+class TimedBuyer(RunBuyer):
+    """A buyer that notes how long each answer waits until the next step is decided."""
+
+    def __init__(self, settings: Settings, engine: sa.Engine) -> None:
+        super().__init__(settings, engine)
+        self.replied: dict[str, float] = {}
+        self.decided: list[float] = []
+
+    async def make_call(self, run: StoredRun, order: CallOrder) -> Step:
+        step = await super().make_call(run, order)
+        self.decided.append(time.perf_counter() - self.replied.pop(order.call.id))
+        return step
+
+    async def send(self, order: CallOrder) -> tuple[Reply, int]:
+        sent = await super().send(order)
+        self.replied[order.call.id] = time.perf_counter()
+        return sent
+
+
+async def carry_out(journal: Journal) -> None:
+    """Let the buyer work until all runs have ended."""
+    buying = asyncio.create_task(journal.buyer.work())
+    while await journal.look(print_nothing):
+        await asyncio.sleep(0.1)
+    journal.buyer.stop.set()
+    await buying
+
+
+def print_nothing(tally: FileTally) -> None:
+    del tally
+
+
+def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
+    """Return the figures of one buyer, as a line."""
+    changes = {
+        "home": folder,
+        "database_url": None,
+        "provider_hosts": [f"127.0.0.1:{port}"],
+    }
+    settings = read_settings().model_copy(update=changes)
+    operations.migrate(settings.url)
+    timed = TimedBuyer(settings, create_engine(settings.url, N_CONNECTIONS))
+    checked, terms = CheckedModel("leads", model), {"budget": 1}
+    journal = Journal(timed, FileOrder(checked, make_providers(port), terms, ""))
+    journal.prepare()
+    leads = list_shown()
+    for number in range(n_runs):
+        lead = leads[number % len(leads)]
+        journal.start(FileCase(number, {**lead.known}, {"domain": lead.domain}))
+    began, used = time.perf_counter(), time.process_time()
+    asyncio.run(carry_out(journal))
+    elapsed, used = time.perf_counter() - began, time.process_time() - used
+    timed.engine.dispose()
+    waits, n_calls = (
+        1000 * np.percentile(timed.decided, (50, 90, 99)),
+        len(timed.decided),
+    )
+    return (
+        f"{n_calls} calls in {elapsed:.1f} s: {n_calls / elapsed:.0f} a second, "
+        f"{1000 * used / n_calls:.1f} ms of processor each; next purchase decided "
+        f"after {waits[0]:.1f}, {waits[1]:.1f}, {waits[2]:.1f} ms (p50, p90, p99)"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--at-once", type=int, default=10)
+    options = parser.parse_args()
+    buyer.MOST_RUNS = options.at_once
+    listening = socket.create_server(("127.0.0.1", 0), backlog=500)
+    vendors = multiprocessing.Process(
+        target=serve_vendors, args=(listening,), daemon=True
+    )
+    vendors.start()
+    with tempfile.TemporaryDirectory() as folder:
+        model, port = options.model.read_text("utf-8"), listening.getsockname()[1]
+        print(measure(model, options.runs, port, Path(folder)))
+    vendors.terminate()
+    vendors.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -7,8 +7,11 @@ If a start is killed, the next one finishes it; a further one changes nothing.
 
 import json
 import os
+import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -57,6 +60,7 @@ HOST = "127.0.0.1"
 HOSTS = "ASKLESS_PROVIDER_HOSTS"
 # Where processes share a database: each that makes calls has vendors of its own here.
 SHARED_PORT = 9009
+STARTED_WITHIN_S = 20.0
 # The most that a vendor of the demo may cost in a day, in dollars.
 CEILING = 25
 # The case that is ready to be answered: its table, its model, its name. Its budget in
@@ -256,6 +260,15 @@ def allow_vendors(settings: Settings, port: int = SHARED_PORT) -> Vending:
     os.environ[HOSTS] = json.dumps(hosts)
     command = (sys.executable, "-m", "askless.app.demo.vendors", str(port))
     return Vending(settings.model_copy(update={"provider_hosts": hosts}), command)
+
+
+def wait_for_vendors(within_s: float = STARTED_WITHIN_S) -> None:
+    """Wait until vendors listen: a buyer that comes first would find them failing."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection((HOST, SHARED_PORT), 1):
+            return
+        time.sleep(0.1)
 
 
 def store_providers(

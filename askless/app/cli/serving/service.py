@@ -115,6 +115,7 @@ def run_buyer(with_parent: WithParent = False) -> None:
             settings, command = demo.allow_vendors(settings)
             logs.configure_logging()
             stack.enter_context(supervise("vendors", command))
+            demo.wait_for_vendors()
         buyer.carry_out_runs(settings, parent)
 
 

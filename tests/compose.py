@@ -41,7 +41,7 @@ TRAINED_WITHIN_S = 600.0
 DECIDED_WITHIN_S = 120.0
 VENDOR = f"{PROJECT}-vendor"
 # What a provider is put with; the rest is said of it.
-PUT = ("fills", "request", "read", "empty", "price", "billing", "timeout_s", "attempts")
+PUT = ("fills", "request", "read", "empty", "price", "billing", "attempts")
 LEAD = {
     "model": "leads",
     "budget": 1,

@@ -1,6 +1,6 @@
 """A vendor for `make compose-test`, in a container of our image.
 
-It sells what the demo's vendors know, takes a second for it, asks for a secret, and
+It sells what the demo's vendors know, takes two seconds for it, asks for a secret, and
 prints the idempotency key of each request as it comes.
 """
 
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from askless.app.demo.leads import list_shown
 
 PORT = 9009
-ANSWERS_IN_S = 1.0
+ANSWERS_IN_S = 2.0
 LEADS = {lead.domain: lead for lead in list_shown()}
 
 

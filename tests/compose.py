@@ -38,6 +38,17 @@ SHOWN = 400
 ERASED = "\x1b[2K"
 READY = '"status":"ready"'
 TRAINED_WITHIN_S = 600.0
+DECIDED_WITHIN_S = 120.0
+VENDOR = f"{PROJECT}-vendor"
+# What a provider is put with; the rest is said of it.
+PUT = ("fills", "request", "read", "empty", "price", "billing", "attempts")
+LEAD = {
+    "model": "leads",
+    "budget": 1,
+    "known": {"source": "customer", "role": "manager", "words": 7},
+    "keys": {"domain": "amber-freight.example"},
+    "run": True,
+}
 
 
 def run(command: str, *, is_shown: bool = True) -> str:
@@ -75,8 +86,8 @@ def find_key() -> str:
     return key
 
 
-def curl(path: str, body: Any = None) -> Any:
-    sent = "" if body is None else f" --json '{json.dumps(body)}'"
+def curl(path: str, body: Any = None, method: str = "") -> Any:
+    sent = "" if body is None else f" --json '{json.dumps(body)}'{method}"
     return json.loads(run(f"{CURL} --fail-with-body{sent} {ADDRESS}{path}"))
 
 
@@ -91,13 +102,13 @@ def train(table: Path, spec: Path) -> str:
 
 
 def until_trained() -> None:
-    """Wait until the demo's trainings have ended; three models must be there."""
+    """Wait until the demo's trainings have ended; four models must be there."""
     began = time.monotonic()
     trainings = get("/train")["items"]
     ended = [until_progress(training["id"], 2.0)["state"] for training in trainings]
     names = [item["name"] for item in curl("/models")["items"]]
-    expect("three models are there, each once", sorted(names) == MODELS)
-    expect("each training has succeeded", ended == ["succeeded"] * 3)
+    expect("four models are there, each once", sorted(names) == MODELS)
+    expect("each training has succeeded", ended == ["succeeded"] * len(MODELS))
     print(f"# waited for {time.monotonic() - began:.0f} s", flush=True)
 
 
@@ -137,7 +148,7 @@ def engine() -> Iterator[None]:
         yield
     finally:
         run(f"{COMPOSE} logs --no-log-prefix worker | tail -n 40")
-        run(f"{COMPOSE} down --volumes")
+        run(f"{COMPOSE} down --volumes --remove-orphans")
 
 
 def start_killed() -> None:
@@ -160,7 +171,7 @@ def use_pages() -> None:
     sent = "$BROWSER --data form_token=$TOKEN"
     run(f"{sent} --data key=$KEY {ui}/sign-in")
     home = run(f"$BROWSER {ui} | grep -o '<h[1-3].*</h[1-3]>'")
-    expect("home shows three models", all(model in home for model in MODELS))
+    expect("home shows four models", all(model in home for model in MODELS))
     model_id = get("/models")["items"][0]["id"]
     assign("TOKEN", f"$BROWSER {ui}/sessions/new?model={model_id} | {find}")
     run(f"{sent} --data model={model_id} --data budget=60 {ui}/sessions/new")
@@ -168,6 +179,42 @@ def use_pages() -> None:
     page = f"{ui}/sessions/{session['id']}"
     question = run(f"$BROWSER {page} | grep -E '<h1|class=.price'")
     expect("its question is asked", "<h1>Ask: " in question)
+
+
+def decide_lead() -> None:
+    """Decide a lead by the demo's vendors, as the card on home does."""
+    ui = f"{ADDRESS}/ui"
+    home = run(f"$BROWSER {ui} | grep -o 'Decide a lead'")
+    expect("home has the card of the leads", "Decide a lead" in home)
+    find = "grep -o 'form_token.*' | grep -m 1 -o '[0-9a-f]\\{64\\}'"
+    assign("TOKEN", f"$BROWSER {ui} | {find}")
+    run(f"$BROWSER --data form_token=$TOKEN --data lead=1 {ui}/leads")
+    check_decided(get("/predict")["items"][0]["id"])
+
+
+def check_decided(session_id: str) -> list[dict[str, Any]]:
+    """Wait for the end of a run; its receipt and the ledger must agree."""
+    deadline = time.monotonic() + DECIDED_WITHIN_S
+    while get(f"/predict/{session_id}")["run"]["state"] != "ended":
+        if time.monotonic() > deadline:
+            sys.exit(f"{session_id} has not ended within {DECIDED_WITHIN_S} s")
+        time.sleep(0.5)
+    path = FOLDER / "receipt.json"
+    run(f"{CURL} {ADDRESS}/predict/{session_id}/receipt > {path}")
+    receipt = json.loads((ROOT / path).read_text())
+    bought = [(one["provider"], one["charged"]) for one in receipt["bought"]]
+    print(f"# bought: {bought}, {receipt['stop_reason']}", flush=True)
+    expect("something was bought", receipt["budget"]["spent"] > 0)
+    charged = sum(
+        one["amount"] for one in get(f"/predict/{session_id}/ledger")["items"]
+    )
+    spent = receipt["budget"]["spent"]
+    expect("it adds up to the ledger", round(charged - spent, 6) == 0)
+    verify = "cat > /tmp/receipt.json && askless verify /tmp/receipt.json"
+    said = run(f"{COMPOSE} exec -T api sh -c '{verify}' < {path}")
+    expect("its receipt is as it was written", "as it was written" in said)
+    calls: list[dict[str, Any]] = get(f"/calls?session={session_id}")["items"]
+    return calls
 
 
 def start_again(key: str) -> None:
@@ -201,6 +248,52 @@ def start_again(key: str) -> None:
     expect("its address is told", first["id"] in told)
     told = run(f"{COMPOSE} logs --no-log-prefix migrate | tail -n 1")
     expect("a running one tells it too", told_line(key) in told)
+
+
+def lose_buyer() -> None:
+    """Kill the buyer while a call is on its way, to a vendor of ours that counts."""
+    folder = FOLDER / "secrets"
+    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    (ROOT / folder / "VENDOR_KEY").write_text("not-a-real-key\n")
+    script = "$PWD/tests/compose_vendor.py:/vendor.py:ro"
+    run(
+        f"{COMPOSE} run --detach --rm --no-deps --name {VENDOR} --volume {script} "
+        "worker python /vendor.py"
+    )
+    show = "--format '{{(index .IPAM.Config 0).Subnet}}'"
+    network = assign("NETWORK", f"docker network inspect {PROJECT}_backend {show}")
+    os.environ["ASKLESS_PROVIDER_HOSTS"] = json.dumps([f"{VENDOR}:9009", network])
+    os.environ["ASKLESS_SECRETS"] = f"./{folder}"
+    run(f"{COMPOSE} up --detach --wait")
+    for name, document in list_of_vendor():
+        curl(f"/providers/{name}", document, " -X PUT")
+    session_id = curl("/predict", LEAD)["id"]
+    deadline = time.monotonic() + DECIDED_WITHIN_S
+    while not get("/calls?state=sent")["items"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    run(f"{COMPOSE} exec -T buyer sh -c 'kill -KILL $(cat /proc/1/task/1/children)'")
+    expect("it is under way", get(f"/predict/{session_id}")["run"]["state"] == "buying")
+    calls = check_decided(session_id)
+    asked = run(f"docker logs {VENDOR} | grep ^asked").splitlines()
+    expect(
+        "nothing is in doubt",
+        {call["state"] for call in calls} <= {"settled", "missed"},
+    )
+    expect("a call was sent again", len(asked) == len(calls) + 1)
+    expect("with its own key, so it is sold once", len(set(asked)) == len(calls))
+    run(f"docker rm --force {VENDOR}")
+
+
+def list_of_vendor() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the demo's providers, as they are put to be bought from our vendor."""
+    for provider in get("/providers")["items"]:
+        name = provider["name"]
+        request = provider["request"] | {
+            "url": f"http://{VENDOR}:9009/v1/{name}",
+            "headers": {"Authorization": "Bearer {secret.VENDOR_KEY}"},
+        }
+        put = {field: provider[field] for field in PUT if field in provider}
+        yield name, put | {"request": request, "idempotency_header": "Idempotency-Key"}
 
 
 def start_without_demo() -> None:
@@ -302,6 +395,7 @@ def main() -> None:
         expect("address and key are told", told_line(key) in told)
         until_trained()
         use_pages()
+        decide_lead()
         start_again(key)
         training_id = train(HEART / "heart.csv", HEART / "heart.json")
         model_id = until_progress(training_id, 2.0)["model_id"]
@@ -309,6 +403,7 @@ def main() -> None:
         play_session(model_id)
         restore_backup()
         lose_worker()
+        lose_buyer()
         start_without_demo()
     print(f"# all of it in {time.monotonic() - began:.0f} s")
 

@@ -208,6 +208,7 @@ ARROWS = {
     "app.server": (
         *LEAVES,
         "app.http.plumbing.layers.connections",
+        "app.processes",
         "app.settings",
         "app.main",
     ),

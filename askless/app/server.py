@@ -3,24 +3,20 @@
 import gc
 import signal
 import socket
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from types import FrameType
 
 import uvicorn
 
 from askless.app.http.plumbing.layers.connections import BoundedProtocol
-from askless.app.logs import log
 from askless.app.main import create_app
+from askless.app.processes.supervised import supervise
 from askless.app.settings.hosts import is_loopback
 from askless.app.settings.settings import Settings
 
-RESTART_AFTER_S = 1.0
-STOP_WITHIN_S = 20.0
 ANSWER_WITHIN_S = 10
 
 
@@ -94,38 +90,3 @@ def serve(
         for name, command in children.items():
             stack.enter_context(supervise(name, command))
         server.run(sockets=[bound])
-
-
-@contextmanager
-def supervise(name: str, command: Sequence[str]) -> Iterator[None]:
-    """Keep one process running while the block does.
-
-    No `Child`: it is a command of its own, which hands back what it holds before it
-    ends. It does so on SIGTERM, and when its standard input ends with this process.
-    """
-    is_stopping = threading.Event()
-    current: list[subprocess.Popen[bytes]] = []
-
-    def keep_running() -> None:
-        while not is_stopping.is_set():
-            child = subprocess.Popen(command, stdin=subprocess.PIPE)
-            current[:] = [child]
-            log(f"{name}.started", pid=child.pid)
-            code = child.wait()
-            if not is_stopping.is_set():
-                log(f"{name}.lost", pid=child.pid, code=code)
-                is_stopping.wait(RESTART_AFTER_S)
-
-    thread = threading.Thread(target=keep_running, name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_stopping.set()
-        for child in current:
-            child.terminate()
-            try:
-                child.wait(STOP_WITHIN_S)
-            except subprocess.TimeoutExpired:
-                child.kill()
-        thread.join(STOP_WITHIN_S)

@@ -2,19 +2,26 @@
 
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
+from threading import Thread
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 import sqlalchemy as sa
 
 from askless.app.cli.serving import demo
+from askless.app.demo import vendors
 from askless.app.demo.leads import VENDORS
 from askless.app.documents.buying.providers import Provider
 from askless.app.documents.shape import read_shape
+from askless.app.processes.ports import bind_port
 from askless.app.records import DEFAULT_TENANT, StoredProvider
 from askless.app.settings.settings import Settings
 from askless.app.store.buying import providers
 from askless.app.store.database.engine import transaction
+from tests.app.serving import until
 
 
 def list_stored(engine: sa.Engine) -> dict[str, StoredProvider]:
@@ -63,3 +70,37 @@ def test_the_next_start_moves_them_and_leaves_those_of_users(engine: sa.Engine) 
     assert after["firmo"].document == own
     assert after["intent"].document["request"]["url"] == "http://127.0.0.1:9/v1/intent"
     assert after["intent"].failures == 0
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite", "postgresql"])
+def test_on_a_shared_database_each_start_finds_them_at_one_port(
+    settings: Settings, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(demo.HOSTS, "")
+    host = f"127.0.0.1:{demo.SHARED_PORT}"
+
+    demo.seed_demo(settings)
+    allowed = demo.allow_vendors(settings)
+
+    with transaction(engine, demo.get_tenant_id(settings), is_read=True) as db:
+        stored = {provider.name: provider for provider in providers.list_all(db)}
+    hosts = {
+        read_shape(Provider, one.document, "provider").host for one in stored.values()
+    }
+    assert hosts == (set() if settings.is_embedded else {host})
+    assert allowed.settings.provider_hosts == [host]
+    assert allowed.command[-1] == str(demo.SHARED_PORT)
+
+
+def test_vendors_wait_for_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vendors, "TAKEN_S", 0.01)
+    with bind_port(demo.HOST, 0) as bound:
+        port = bound.getsockname()[1]
+        Thread(target=vendors.keep_serving, args=(port,), daemon=True).start()
+
+    def answer() -> Any:
+        with suppress(OSError), urlopen(request, timeout=5) as reply:
+            return json.load(reply)
+
+    request = Request(f"http://{demo.HOST}:{port}/v1/mailcheck", b'{"domain": "none"}')
+    until(lambda: answer() == {"company": None}, 20)

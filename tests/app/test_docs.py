@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
+from askless.app import buyer
 from askless.app.cli import load_command
 from askless.app.documents.spec.spec import SpecDocument, SpecParams, SpecSelection
 from askless.app.main import create_app
@@ -61,19 +62,20 @@ def test_each_setting_is_listed_with_its_default_and_meaning() -> None:
 def test_connections_of_replicas_are_added_up() -> None:
     settings = Settings()
     # Its three processes have one each.
-    of_worker = 3
+    of_worker, of_buyer = 3, buyer.N_CONNECTIONS
     # Without those that PostgreSQL keeps for its superuser.
     most = 100 - 3
     listed = [
         [int(cell) for cell in row]
         for row in rows(OPERATIONS)
-        if len(row) == 5 and all(cell.isdigit() for cell in row)
+        if len(row) == 6 and all(cell.isdigit() for cell in row)
     ]
 
     assert listed[0][1] == settings.database_connections
-    for n_apis, of_api, n_workers, told, told_replaced in listed:
-        one_more = of_api + of_worker
-        assert told == n_apis * of_api + n_workers * of_worker
+    for n_apis, of_api, n_workers, n_buyers, told, told_replaced in listed:
+        one_more = of_api + of_worker + of_buyer
+        others = n_workers * of_worker + n_buyers * of_buyer
+        assert told == n_apis * of_api + others
         assert told_replaced == told + one_more <= most < told_replaced + of_api
 
 

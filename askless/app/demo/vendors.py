@@ -29,6 +29,8 @@ LATENCIES_S = {
 }
 HANGING, EVERY, HANGS_S = "registry", 3, 30.0
 FAILING, DOWN_FROM_S, DOWN_TO_S, PERIOD_S = "intent", 40.0, 60.0, 120.0
+# Until a port that is taken is tried again.
+TAKEN_S = 1.0
 MOST_BYTES = 10_000
 MOST_KEYS = 10_000
 Reply = tuple[int, dict[str, Any]]
@@ -119,10 +121,19 @@ def serve_vendors(port: int) -> None:
     """Serve until standard input ends, as it does with the process that started it."""
     # A terminal sends it to the whole group; the server ends its children itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    server = VendorServer(port, Vendors())
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=keep_serving, args=(port,), daemon=True).start()
     sys.stdin.buffer.read()
-    server.shutdown()
+
+
+def keep_serving(port: int) -> None:
+    """Serve; while others serve at the port, those of another process, wait."""
+    while True:
+        try:
+            server = VendorServer(port, Vendors())
+        except OSError:
+            time.sleep(TAKEN_S)
+        else:
+            server.serve_forever()
 
 
 if __name__ == "__main__":

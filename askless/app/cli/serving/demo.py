@@ -7,8 +7,11 @@ If a start is killed, the next one finishes it; a further one changes nothing.
 
 import json
 import os
+import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -55,6 +58,9 @@ TABLES = ("heart", "breast-cancer", "diabetes")
 LEADS = "leads"
 HOST = "127.0.0.1"
 HOSTS = "ASKLESS_PROVIDER_HOSTS"
+# Where processes share a database: each that makes calls has vendors of its own here.
+SHARED_PORT = 9009
+STARTED_WITHIN_S = 20.0
 # The most that a vendor of the demo may cost in a day, in dollars.
 CEILING = 25
 # The case that is ready to be answered: its table, its model, its name. Its budget in
@@ -79,6 +85,9 @@ def seed_demo(settings: Settings) -> None:
         with transaction(engine, None) as db:
             tenant_id = keys.get_or_create_tenant(db, TENANT, datetime.now(UTC))
         store_demo_key(settings.home_dir / DEMO_KEY, engine, tenant_id)
+        if not settings.is_embedded:
+            host = f"{HOST}:{SHARED_PORT}"
+            store_providers(engine, tenant_id, host, datetime.now(UTC))
         enqueue_missing_trainings(settings, engine, tenant_id)
 
 
@@ -233,19 +242,33 @@ class Vending(NamedTuple):
 
 
 def open_vendors(settings: Settings, tenant_id: str) -> Vending:
-    """Store the providers of a tenant at a free port, which may be called from now on.
-
-    The buyer is a process of its own, and reads this from the environment.
-    """
+    """Store the providers of a tenant at a free port, and let it be called."""
     with bind_port(HOST, 0) as bound:
         port = bound.getsockname()[1]
-    host = f"{HOST}:{port}"
     with open_engine(settings) as engine:
-        store_providers(engine, tenant_id, host, datetime.now(UTC))
+        store_providers(engine, tenant_id, f"{HOST}:{port}", datetime.now(UTC))
+    return allow_vendors(settings, port)
+
+
+def allow_vendors(settings: Settings, port: int = SHARED_PORT) -> Vending:
+    """Let vendors be called at a port of this machine.
+
+    A buyer that is started from here reads this from the environment.
+    """
+    host = f"{HOST}:{port}"
     hosts = [*settings.provider_hosts, host]
     os.environ[HOSTS] = json.dumps(hosts)
     command = (sys.executable, "-m", "askless.app.demo.vendors", str(port))
     return Vending(settings.model_copy(update={"provider_hosts": hosts}), command)
+
+
+def wait_for_vendors(within_s: float = STARTED_WITHIN_S) -> None:
+    """Wait until vendors listen: a buyer that comes first would find them failing."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection((HOST, SHARED_PORT), 1):
+            return
+        time.sleep(0.1)
 
 
 def store_providers(

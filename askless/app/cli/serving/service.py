@@ -4,7 +4,7 @@ import errno
 import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from typing import Annotated
@@ -18,6 +18,7 @@ from askless.app.cli.serving import demo
 from askless.app.cli.serving.keys import open_engine
 from askless.app.processes.child import Child, fork_context
 from askless.app.processes.ports import USUAL, bind_free_port, bind_port, port_taken
+from askless.app.processes.supervised import supervise
 from askless.app.records import DEFAULT_TENANT
 from askless.app.service import keys
 from askless.app.settings.environment import list_installed_doors, read_settings
@@ -89,8 +90,9 @@ def serve_api(
         else:
             check_database(settings)
         children: dict[str, Sequence[str]] = {**CHILDREN} if worker else {}
-        # Elsewhere the buyer may be on another machine, which has no such vendors.
-        if worker and settings.demo and settings.is_embedded:
+        if settings.demo and not settings.is_embedded:
+            settings, children["vendors"] = demo.allow_vendors(settings)
+        elif settings.demo and worker:
             tenant_id = demo.get_tenant_id(settings)
             settings, children["vendors"] = demo.open_vendors(settings, tenant_id)
         run_server(settings, bound, children=children)
@@ -106,8 +108,15 @@ def run_worker(with_parent: WithParent = False) -> None:
 def run_buyer(with_parent: WithParent = False) -> None:
     from askless.app import buyer
 
-    with open_settings() as settings:
-        buyer.carry_out_runs(settings, sys.stdin.fileno() if with_parent else None)
+    with open_settings() as settings, ExitStack() as stack:
+        parent = sys.stdin.fileno() if with_parent else None
+        # A parent has the vendors, and has let them be called.
+        if settings.demo and not settings.is_embedded and parent is None:
+            settings, command = demo.allow_vendors(settings)
+            logs.configure_logging()
+            stack.enter_context(supervise("vendors", command))
+            demo.wait_for_vendors()
+        buyer.carry_out_runs(settings, parent)
 
 
 def migrate() -> None:

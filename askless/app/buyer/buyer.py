@@ -8,7 +8,6 @@ import secrets
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
@@ -196,25 +195,16 @@ class RunBuyer:
         )
 
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
-        """Send a call, again where that is safe; return the last reply.
-
-        Where an earlier attempt may have arrived and the last one did not, nobody
-        knows what it has cost: then it has no answer, though it was sent.
-        """
+        """Send a call, again where that is safe; return the last reply."""
         provider, attempts = order.provider, 0
-        may_have_arrived = order.is_again
         header, key = provider.idempotency_header, order.call.idempotency_key
         message = order.message.with_header(header, key)
         while True:
             attempts += 1
             reply = await self.sender.send(message, provider.timeout_s)
             if not should_repeat(provider, reply, attempts):
-                break
-            may_have_arrived = may_have_arrived or reply.failure == "no_answer"
+                return reply, attempts
             await asyncio.sleep(AGAIN_S * attempts)
-        if may_have_arrived and not reply.was_sent:
-            reply = replace(reply, failure="no_answer")
-        return reply, attempts
 
     async def record_heartbeat(self) -> None:
         held = list(self.carried)

@@ -11,15 +11,10 @@ from time import monotonic
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from askless.app.buyer.buyer import RunBuyer
 from askless.app.documents.buying.providers import Billing, Provider
-from askless.app.records import StoredCall
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
 from askless.app.service.buying.calling.verdicts import CallTerms, judge
-from askless.app.service.buying.turns import CallOrder
-from askless.app.settings.settings import Settings
 from tests.app.buying.conftest import DOMAINS, SHOP, vendor
 from tests.app.buying.single_vendor import serve_vendor
 from tests.app.buying.vendors import (
@@ -415,47 +410,3 @@ def test_a_cookie_is_not_carried_to_the_next_call() -> None:
         send(Sender([server.host]), *[message_to(url)] * 2)
 
         assert [asked["headers"].get("Cookie") for asked in server.asked] == [None] * 2
-
-
-ORDER = CallOrder(
-    StoredCall(
-        *("cal_1", "ses_1", "firmo", 1, "sent", ("size",), 50_000, 0, "USD", "key"),
-        *("2026-11-28", datetime(2026, 11, 28, tzinfo=UTC)),
-    ),
-    PROVIDER.model_copy(update={"idempotency_header": "Key", "attempts": 2}),
-    Message("POST", "http://127.0.0.1:9/v1/firmo", {}, {}, None),
-)
-LOST, AWAY = (
-    Reply(None, failure="no_answer"),
-    Reply(None, failure="not_connected"),
-)
-
-
-@pytest.mark.parametrize(
-    ("replies", "is_again", "state"),
-    [
-        ([AWAY, AWAY], False, "released"),
-        ([LOST, AWAY], False, "in_doubt"),
-        # Before the crash of another buyer.
-        ([AWAY, AWAY], True, "in_doubt"),
-    ],
-)
-def test_what_may_have_arrived_before_is_in_doubt(
-    settings: Settings,
-    engine: sa.Engine,
-    monkeypatch: pytest.MonkeyPatch,
-    replies: list[Reply],
-    is_again: bool,
-    state: str,
-) -> None:
-    buyer, left = RunBuyer(settings, engine), iter(replies)
-
-    async def send(*_: object) -> Reply:
-        return next(left)
-
-    monkeypatch.setattr(buyer.sender, "send", send)
-    order = replace(ORDER, is_again=is_again)
-
-    reply, attempts = asyncio.run(buyer.send(order))
-
-    assert (judged(reply, "per_call")[0], attempts) == (state, 2)

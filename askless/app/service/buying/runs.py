@@ -305,4 +305,4 @@ def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
         message = make_message(provider, turn.run.keys or {}, turn.buying.secrets)
     except MissingError:
         return None
-    return CallOrder(call, provider, message, is_again=True)
+    return CallOrder(call, provider, message)

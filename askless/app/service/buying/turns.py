@@ -51,8 +51,6 @@ class CallOrder:
     message: Message
     #: how long it waits for its turn, by the provider's calls a second
     wait_s: float = 0.0
-    #: a buyer that is gone has sent it before
-    is_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
 from askless.app.service.buying import notices, runs
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
-from askless.app.service.buying.calling.verdicts import should_repeat
+from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
 from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
@@ -197,13 +197,16 @@ class RunBuyer:
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
         """Send a call, again where that is safe; return the last reply."""
         provider, attempts = order.provider, 0
+        # It has left before a crash: that attempt was not answered.
+        is_lost = order.call.state == "sent"
         header, key = provider.idempotency_header, order.call.idempotency_key
         message = order.message.with_header(header, key)
         while True:
             attempts += 1
             reply = await self.sender.send(message, provider.timeout_s)
             if not should_repeat(provider, reply, attempts):
-                return reply, attempts
+                return keep_doubt(reply) if is_lost else reply, attempts
+            is_lost = is_lost or reply.failure == "no_answer"
             await asyncio.sleep(AGAIN_S * attempts)
 
     async def record_heartbeat(self) -> None:

@@ -174,10 +174,13 @@ class RunBuyer:
         """Send a call that is reserved, and settle it; None where it must not leave."""
         if order.wait_s:
             await asyncio.sleep(order.wait_s)
-        if self.stop.is_set() or not await self.in_thread(
+        if self.stop.is_set():
+            return None
+        if not await self.in_thread(
             run.tenant_id, lambda db: runs.mark_sent(db, order, datetime.now(UTC))
         ):
-            return None
+            # What was reserved is released, where nobody else has done so.
+            return await self.decide(run, runs.recover)
         reply, attempts = await self.send(order)
         log(
             "call.ended",

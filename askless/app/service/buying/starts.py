@@ -161,8 +161,7 @@ def change_run(db: Transaction, call: SessionCall, state: RunState) -> OpenSessi
     if run.state == state:
         return opened
     require_version(opened.session, call.versions)
-    runs.change(
-        db, call.id, state=state, **({"holder": None} if state == "buying" else {})
-    )
+    # Whoever still has a call on its way goes on holding it.
+    runs.change(db, call.id, state=state)
     # Its next version shows others that it has changed.
     return save(db, replace(opened, run=replace(run, state=state)), call.at.now)

@@ -142,7 +142,7 @@ def search(path: str, document: Any) -> Any:
     """Return what stands at a path; None where it can't be followed."""
     try:
         return jmespath.search(path, document)
-    except (JMESPathError, TypeError, ValueError, RecursionError):
+    except (JMESPathError, TypeError, ValueError, OverflowError, RecursionError):
         return None
 
 

@@ -149,7 +149,12 @@ def find_cached(turn: RunTurn, filler: Filler) -> ReadAnswer | None:
     if not provider.cache_s:
         return None
     since = turn.at.now - timedelta(seconds=provider.cache_s)
-    digest = digest_request(provider, turn.run.keys or {})
+    idx = turn.state.next_feature_idx
+    assert idx is not None, "not over"
+    catalogue = turn.opened.model.ensemble.catalogue
+    revealed = list_revealed(catalogue, turn.state, idx)
+    features = [catalogue.features[feature_idx] for feature_idx in revealed]
+    digest = digest_request(provider, turn.run.keys or {}, features)
     kept = providers.find_cached(turn.db, filler.name, digest, since)
     return None if kept is None else read_cached(kept)
 

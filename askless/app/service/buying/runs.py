@@ -136,7 +136,7 @@ def give_up(turn: RunTurn, offer: str, idx: int) -> None:
 def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
     """Make the plan anew at the prices of a provider, where they are others."""
     catalogue = turn.opened.model.ensemble.catalogue
-    charged = charge_as(catalogue, [filler])
+    charged = charge_as(catalogue, turn.own, [filler])
     if charged == catalogue:
         return False
     loaded, now = turn.buying.loaded, turn.at.now
@@ -189,7 +189,9 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
         end_lost(db, filler.name, now)
         return Pause(BUSY_S)
     catalogue = turn.opened.model.ensemble.catalogue
-    price = price_feature(catalogue, compute_paid(catalogue, state), idx)
+    price = provider.price
+    if price is None:
+        price = price_feature(catalogue, compute_paid(catalogue, state), idx)
     revealed = list_revealed(catalogue, state, idx)
     call = make_call(turn, filler, number, price, revealed)
     ceiling = provider.ceilings.day
@@ -326,7 +328,11 @@ def cut_off(call: StoredCall) -> Verdict:
 def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
     """Return a sent call to send again; None where its provider can't tell."""
     filler = turn.fillers.get(call.provider)
-    if call.state != "sent" or filler is None or filler.provider.idempotency_header is None:
+    if (
+        call.state != "sent"
+        or filler is None
+        or filler.provider.idempotency_header is None
+    ):
         return None
     provider = filler.provider
     try:

@@ -160,7 +160,7 @@ def test_a_paused_run_that_is_stopped_stays_with_its_holder_too(
 
 
 def test_a_buyer_that_was_taken_for_dead_settles_and_goes_no_further(
-    client: TestClient, desk: Desk, begun: CallOrder
+    desk: Desk, begun: CallOrder
 ) -> None:
     session_id = session_of(begun)
     assert desk.leaves(begun)

@@ -298,7 +298,7 @@ def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
         return None
     for call in list(turn.made.values()):
         if call.state in calls.ON_THE_WAY:
-            again = order_again(turn, call)
+            again = order_again(turn, call) if call.state == "sent" else None
             if again is not None:
                 return again
             apply_verdict(turn, call, cut_off(call))
@@ -328,11 +328,7 @@ def cut_off(call: StoredCall) -> Verdict:
 def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
     """Return a sent call to send again; None where its provider can't tell."""
     filler = turn.fillers.get(call.provider)
-    if (
-        call.state != "sent"
-        or filler is None
-        or filler.provider.idempotency_header is None
-    ):
+    if filler is None or filler.provider.idempotency_header is None:
         return None
     provider = filler.provider
     try:

@@ -173,6 +173,14 @@ def find_day(db: Transaction, name: str, day: str) -> tuple[int, int] | None:
     return None if row is None else (row.held, row.spent)
 
 
+def list_held(db: Transaction) -> list[tuple[str, str]]:
+    """Return the tenants and names of providers of which something is held."""
+    query = sa.select(provider_days.c.tenant_id, provider_days.c.provider).where(
+        provider_days.c.held > 0
+    )
+    return [tuple(row) for row in db.execute(query.distinct())]
+
+
 def map_days(db: Transaction, day: str) -> dict[str, tuple[int, int]]:
     """Return by provider what is held and was spent of a day."""
     query = sa.select(

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -17,8 +18,9 @@ from standardwebhooks import Webhook
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
 from askless.app.service.buying import notices, runs
+from askless.app.service.buying.calling import trials
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
-from askless.app.service.buying.calling.verdicts import should_repeat
+from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
 from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
@@ -35,6 +37,7 @@ MOST_RUNS = 200
 GRACE_S = 15.0
 PAUSE_S = 2.0
 DELIVERY_S = 1.0
+SWEEP_S = 60.0
 # Between two attempts of a call.
 AGAIN_S = 0.2
 # SQLite lets one write at a time; more threads would only take turns.
@@ -69,6 +72,7 @@ class RunBuyer:
         beside = [
             asyncio.create_task(self.repeat(self.record_heartbeat, self.heartbeat_s)),
             asyncio.create_task(self.repeat(self.deliver, DELIVERY_S)),
+            asyncio.create_task(self.repeat(self.sweep, SWEEP_S)),
         ]
         try:
             await self.repeat(self.claim, POLL_S)
@@ -174,10 +178,13 @@ class RunBuyer:
         """Send a call that is reserved, and settle it; None where it must not leave."""
         if order.wait_s:
             await asyncio.sleep(order.wait_s)
-        if self.stop.is_set() or not await self.in_thread(
+        if self.stop.is_set():
+            return None
+        if not await self.in_thread(
             run.tenant_id, lambda db: runs.mark_sent(db, order, datetime.now(UTC))
         ):
-            return None
+            # What was reserved is released, where nobody else has done so.
+            return await self.decide(run, runs.recover)
         reply, attempts = await self.send(order)
         log(
             "call.ended",
@@ -197,13 +204,16 @@ class RunBuyer:
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
         """Send a call, again where that is safe; return the last reply."""
         provider, attempts = order.provider, 0
+        # It has left before a crash: that attempt was not answered.
+        is_lost = order.call.state == "sent"
         header, key = provider.idempotency_header, order.call.idempotency_key
         message = order.message.with_header(header, key)
         while True:
             attempts += 1
             reply = await self.sender.send(message, provider.timeout_s)
             if not should_repeat(provider, reply, attempts):
-                return reply, attempts
+                return keep_doubt(reply) if is_lost else reply, attempts
+            is_lost = is_lost or reply.failure == "no_answer"
             await asyncio.sleep(AGAIN_S * attempts)
 
     async def record_heartbeat(self) -> None:
@@ -215,6 +225,19 @@ class RunBuyer:
 
     async def deliver(self) -> None:
         await deliver_due(self)
+
+    async def sweep(self) -> None:
+        """End the tests of providers whose process died."""
+
+        def look() -> list[tuple[str, str]]:
+            with transaction(self.engine, None, is_read=True) as db:
+                return trials.list_held(db)
+
+        now = datetime.now(UTC)
+        loop = asyncio.get_running_loop()
+        for tenant_id, name in await loop.run_in_executor(self.threads, look):
+            end = partial(trials.end_lost, name=name, now=now)
+            await self.in_thread(tenant_id, end)
 
     async def leave(self) -> None:
         """Hand back what is held; its silence would say so later."""

@@ -6,7 +6,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.app.buying.conftest import DOMAINS, Decide, Provide
-from tests.app.buying.vendors import DROP_AFTER, EMPTY, NOT_JSON, Vendors, fails
+from tests.app.buying.vendors import (
+    DROP_AFTER,
+    EMPTY,
+    NOT_JSON,
+    Vendors,
+    fails,
+    redirect,
+)
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -122,6 +129,24 @@ def test_an_answer_that_cannot_be_read_is_billed_and_kept_out(
     )
     outcomes = {answer["feature"]: answer["outcome"] for answer in session["answers"]}
     assert outcomes["size"] == "unknown"
+
+
+def test_a_redirect_is_an_answer_without_a_value(
+    decide: Decide, provide: Provide, vendors: Vendors, client: TestClient
+) -> None:
+    """By call it costs the price, by answer nothing, and nobody follows it."""
+    provide(*ALL)
+    for name in ("firmo", "visits"):
+        vendors.script(name, redirect(vendors.url("score")))
+
+    session = decide()
+
+    called = {call["provider"]: call for call in calls_of(client, session)}
+    assert (called["firmo"]["state"], called["firmo"]["charged"]) == ("missed", 0.05)
+    assert (called["visits"]["state"], called["visits"]["charged"]) == ("missed", 0)
+    assert called["firmo"]["reason"] == "answered 302"
+    assert micros(session["budget"]["spent"]) == sum(vendors.bill_by_vendor().values())
+    assert vendors.counts_by_vendor()["score"] == 1
 
 
 def test_what_nobody_could_fill_is_charged_if_a_person_answers_it(

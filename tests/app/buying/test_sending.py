@@ -327,7 +327,11 @@ def test_calls_side_by_side_read_their_own_answers(vendors: Vendors) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("7", 7.0), ("0", 0.0), ("soon", None), ("-3", None), ("9" * 30, 999_999_999.0)],
+    [
+        *[("7", 7.0), ("0", 0.0), ("soon", None), ("-3", None)],
+        ("9" * 30, 999_999_999.0),
+        ("Mon, 20 Nov 99999999999999999999 19:12:08 GMT", None),
+    ],
 )
 def test_retry_after_is_read_as_seconds(
     vendors: Vendors, text: str, seconds: float | None
@@ -399,6 +403,16 @@ def test_an_answer_without_a_value_is_free_where_answers_are_paid(
     reply: Reply,
 ) -> None:
     assert judged(reply, "per_answer") == ("missed", 0)
+
+
+def test_a_path_that_an_answer_breaks_brings_no_value() -> None:
+    """An error would be met again at each attempt to settle the call."""
+    provider = PROVIDER.model_copy(update={"read": {"size": "ceil(size)"}})
+    terms = CallTerms(provider, SHOP, ("size",), 50_000, "per_call")
+
+    verdict = judge(terms, Reply(200, b'{"size": 1e999}'), 1)
+
+    assert (verdict.state, verdict.amount) == ("missed", 50_000)
 
 
 def test_a_cookie_is_not_carried_to_the_next_call() -> None:

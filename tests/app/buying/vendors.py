@@ -196,8 +196,9 @@ def answer_of(
         answer = problem(behaviour.status, "as scripted", *waits)
         bills = vendor.charges_failures
     elif behaviour.kind == "redirect":
+        # It answers, is neither 4xx nor 5xx, and has no value.
         answer = Answer(behaviour.status, b"{}", (("Location", behaviour.to),))
-        bills = False
+        bills = vendor.billing == "per_call"
     else:
         is_empty = behaviour.kind == "empty" or request.domain not in vendor.answers
         content = vendor.empty if is_empty else vendor.answers[request.domain]

@@ -23,16 +23,16 @@ def violations(engine: sa.Engine) -> list[tuple[object, ...]]:
     """Find sessions whose ledger is not what they have spent, or charged twice."""
     wrong_sums = """
         SELECT s.id, s.spent, COALESCE(SUM(
-            CASE l.kind WHEN 'charge' THEN l.amount ELSE -ABS(l.amount) END), 0)
+            CASE l.kind WHEN 'reversal' THEN -l.amount ELSE l.amount END), 0)
         FROM sessions s LEFT JOIN ledger l ON l.session_id = s.id
         GROUP BY s.id, s.spent, s.budget_limit
         HAVING s.spent <> COALESCE(SUM(
-            CASE l.kind WHEN 'charge' THEN l.amount ELSE -ABS(l.amount) END), 0)
+            CASE l.kind WHEN 'reversal' THEN -l.amount ELSE l.amount END), 0)
             OR s.spent > s.budget_limit
     """
     charged_twice = """
         SELECT session_id, feature FROM ledger GROUP BY session_id, feature
-        HAVING SUM(CASE kind WHEN 'charge' THEN 1 ELSE -1 END) > 1
+        HAVING SUM(CASE kind WHEN 'charge' THEN 1 WHEN 'miss' THEN 0 ELSE -1 END) > 1
     """
     with engine.connect() as connection:
         return [

@@ -108,23 +108,26 @@ def billing_of(catalogue: Catalogue, feature_idx: int) -> Billing:
     return catalogue.features[feature_idx].billing
 
 
-def charge_as(catalogue: Catalogue, fillers: Iterable[Filler]) -> Catalogue:
-    """Return a catalogue at the prices and by the billing of one provider an offer."""
+def charge_as(
+    catalogue: Catalogue, own: Catalogue, fillers: Iterable[Filler]
+) -> Catalogue:
+    """Return a catalogue at the prices and by the billing of one provider an offer.
+
+    `own` is the model's: the catalogue may have those of another provider already.
+    """
     offers = list_offers(catalogue)
     features, groups = list(catalogue.features), list(catalogue.groups)
     for filler in fillers:
         first = offers[filler.provider.fills][0]
-        price = price_filler(filler, price_offer(catalogue, [first]))
-        billing = filler.provider.billing
+        price = price_filler(filler, price_offer(own, [first]))
+        billing = filler.provider.billing or billing_of(own, first)
         group_idx = int(catalogue.group_idxs[first])
         if group_idx != NO_GROUP and catalogue.is_bundled[first]:
             group = groups[group_idx]
-            group = replace(group, price=price, billing=billing or group.billing)
-            groups[group_idx] = group
+            groups[group_idx] = replace(group, price=price, billing=billing)
         else:
             feature = features[first]
-            feature = replace(feature, cost=price, billing=billing or feature.billing)
-            features[first] = feature
+            features[first] = replace(feature, cost=price, billing=billing)
     return replace(catalogue, features=tuple(features), groups=tuple(groups))
 
 

@@ -32,6 +32,8 @@ from askless.core.session.answers import compute_paid
 from askless.core.session.state import State
 from askless.core.session.steps import compute_prospect, reported_class
 
+# A call in doubt is an order, whose value may come from a person.
+HAVE_VALUES = ("settled", "in_doubt")
 Values = dict[str, bool | int | float | str | None]
 
 
@@ -119,7 +121,7 @@ def show_call(opened: OpenSession, call: StoredCall, class_idx: int) -> Bought:
     idxs = [
         opened.model.ensemble.catalogue.feature_idxs[name] for name in call.features
     ]
-    has_values = call.state == "settled"
+    has_values = call.state in HAVE_VALUES
     return Bought(
         number=call.number,
         provider=call.provider,
@@ -148,9 +150,15 @@ def show_outcomes(opened: OpenSession, idxs: Sequence[int]) -> dict[str, Any]:
 
 
 def list_answered(opened: OpenSession, made: Sequence[StoredCall]) -> list[Bought]:
-    """Return what persons answered and what nobody was left for, in order."""
+    """Return what persons answered and what nobody was left for, in order.
+
+    A call that brought nothing does not stand for the answer of a person after it.
+    """
     features = opened.model.ensemble.catalogue.features
     called = {name for call in made for name in call.features}
+    bought = {
+        name for call in made if call.state in HAVE_VALUES for name in call.features
+    }
     charged = {
         charge.feature_idx: charge.amount
         for charge in opened.state.charges
@@ -160,8 +168,14 @@ def list_answered(opened: OpenSession, made: Sequence[StoredCall]) -> list[Bough
     answered = [
         idx
         for idx in idxs
-        if features[idx].name not in called
-        and opened.state.outcomes[idx] in ("value", "ordered", "unavailable")
+        if (
+            opened.state.outcomes[idx] in ("value", "ordered")
+            and features[idx].name not in bought
+        )
+        or (
+            opened.state.outcomes[idx] == "unavailable"
+            and features[idx].name not in called
+        )
     ]
     return [
         Bought(

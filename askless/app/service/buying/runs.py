@@ -84,7 +84,7 @@ def advance(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
 def take_turn(turn: RunTurn) -> Step:
     """Go on until a call is reserved, nothing can leave, or the run has ended."""
     if turn.run.state != "buying":
-        runs.change(turn.db, turn.run.session_id, holder=None)
+        runs.change(turn.db, turn.run.session_id, **runs.FREE)
         return None
     while not is_over(turn.state):
         step = try_offer(turn)
@@ -136,7 +136,7 @@ def give_up(turn: RunTurn, offer: str, idx: int) -> None:
 def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
     """Make the plan anew at the prices of a provider, where they are others."""
     catalogue = turn.opened.model.ensemble.catalogue
-    charged = charge_as(catalogue, [filler])
+    charged = charge_as(catalogue, turn.own, [filler])
     if charged == catalogue:
         return False
     loaded, now = turn.buying.loaded, turn.at.now
@@ -149,7 +149,12 @@ def find_cached(turn: RunTurn, filler: Filler) -> ReadAnswer | None:
     if not provider.cache_s:
         return None
     since = turn.at.now - timedelta(seconds=provider.cache_s)
-    digest = digest_request(provider, turn.run.keys or {})
+    idx = turn.state.next_feature_idx
+    assert idx is not None, "not over"
+    catalogue = turn.opened.model.ensemble.catalogue
+    revealed = list_revealed(catalogue, turn.state, idx)
+    features = [catalogue.features[feature_idx] for feature_idx in revealed]
+    digest = digest_request(provider, turn.run.keys or {}, features)
     kept = providers.find_cached(turn.db, filler.name, digest, since)
     return None if kept is None else read_cached(kept)
 
@@ -184,7 +189,9 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
         end_lost(db, filler.name, now)
         return Pause(BUSY_S)
     catalogue = turn.opened.model.ensemble.catalogue
-    price = price_feature(catalogue, compute_paid(catalogue, state), idx)
+    price = provider.price
+    if price is None:
+        price = price_feature(catalogue, compute_paid(catalogue, state), idx)
     revealed = list_revealed(catalogue, state, idx)
     call = make_call(turn, filler, number, price, revealed)
     ceiling = provider.ceilings.day
@@ -216,8 +223,13 @@ def make_terms(
 
 
 def mark_sent(db: Transaction, order: CallOrder, now: datetime) -> bool:
-    """Write that a reserved call leaves now; False where it must not."""
-    return calls.mark_sent(db, order.call.id, now)
+    """Write that a reserved call leaves now; False where it must not.
+
+    While it waited for its turn, somebody may have paused, stopped or erased its run.
+    """
+    call = order.call
+    is_kept = call.state == "sent" or runs.may_buy(db, call.session_id or "")
+    return is_kept and calls.mark_sent(db, order.call.id, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +259,7 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
     note_behaviour(db, call.provider, verdict, at.now)
     if opened is None or opened.run is None:
         settle_erased(db, call, verdict, at)
+        runs.change(db, session_id, **runs.FREE)
         return None
     turn = RunTurn(db, buying, at, opened, opened.run)
     apply_verdict(turn, call, verdict)
@@ -265,9 +278,9 @@ def end(turn: RunTurn) -> None:
         session_id,
         state="ended",
         ended_at=now,
-        holder=None,
         receipt=receipt,
         digest=digest,
+        **runs.FREE,
     )
     if turn.run.webhook is not None:
         deliveries.insert(turn.db, session_id, now)
@@ -281,18 +294,35 @@ def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
     """
     turn = open_turn(db, buying, session_id, at)
     if turn is None:
+        recover_erased(db, buying, session_id, at)
         return None
     for call in list(turn.made.values()):
-        if call.state == "reserved":
-            verdict = Verdict("released", 0, "miss", NOT_SENT)
-            apply_verdict(turn, call, verdict)
-        elif call.state == "sent":
-            again = order_again(turn, call)
+        if call.state in calls.ON_THE_WAY:
+            again = order_again(turn, call) if call.state == "sent" else None
             if again is not None:
                 return again
-            verdict = Verdict("in_doubt", call.price, "charge", IN_DOUBT)
-            apply_verdict(turn, call, verdict)
+            apply_verdict(turn, call, cut_off(call))
     return take_turn(turn)
+
+
+def recover_erased(
+    db: Transaction, buying: Buying, session_id: str, at: Moment
+) -> None:
+    """End the calls of a run that was erased while its holder was silent."""
+    run = runs.find(db, session_id)
+    if run is None or run.holder != buying.holder:
+        return
+    for call in calls.list_of_session(db, session_id):
+        if call.state in calls.ON_THE_WAY:
+            settle_erased(db, call, cut_off(call), at)
+    runs.change(db, session_id, **runs.FREE)
+
+
+def cut_off(call: StoredCall) -> Verdict:
+    """Return the verdict on a call that is not sent again after a crash."""
+    if call.state == "reserved":
+        return Verdict("released", 0, "miss", NOT_SENT)
+    return Verdict("in_doubt", call.price, "charge", IN_DOUBT)
 
 
 def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:

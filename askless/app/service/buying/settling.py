@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from askless.app.records import LedgerEntry, Moment, StoredCall
 from askless.app.service.buying.calling.reading import digest_request
-from askless.app.service.buying.calling.verdicts import CACHE, Verdict, write_cached
+from askless.app.service.buying.calling.verdicts import Verdict, write_cached
 from askless.app.service.buying.offers import offer_name
 from askless.app.service.buying.turns import RunTurn, list_usable, outcome_of
 from askless.app.store import ledger, sessions
@@ -104,11 +104,15 @@ def finish_call(
 def keep_answer(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     """Keep a bought answer where its provider may be read again."""
     filler = turn.fillers.get(call.provider)
-    if filler is None or verdict.answer is None or verdict.reason == CACHE:
+    # What was read from the cache was not sent, and keeps its age.
+    if filler is None or verdict.answer is None or not verdict.attempts:
         return
     provider = filler.provider
     if provider.cache_s:
-        digest = digest_request(provider, turn.run.keys or {})
+        catalogue = turn.opened.model.ensemble.catalogue
+        idxs = [catalogue.feature_idxs[name] for name in call.features]
+        features = [catalogue.features[idx] for idx in idxs]
+        digest = digest_request(provider, turn.run.keys or {}, features)
         kept = write_cached(verdict.answer)
         session_id = turn.run.session_id
         now = turn.at.now

@@ -57,7 +57,7 @@ def start(
     the case lacks is left out.
     """
     request = wish.request
-    check_webhook(wish)
+    check_terms(wish)
     fillers: dict[str, list[Filler]] = {}
 
     def reprice(ensemble: Ensemble) -> Catalogue:
@@ -70,7 +70,7 @@ def start(
         if refusals:
             raise RefusedError(refusals)
         firsts = [first_usable(listed, request) for listed in fillers.values()]
-        return charge_as(catalogue, firsts)
+        return charge_as(catalogue, catalogue, firsts)
 
     opened = service.start(db, loaded, request, at, reprice)
     left_out = {
@@ -128,8 +128,11 @@ def give_up_unfilled(
     return save(db, replace(opened, state=state), at.now)
 
 
-def check_webhook(wish: RunStart) -> None:
-    """Refuse a webhook to a host that is not on the list."""
+def check_terms(wish: RunStart) -> None:
+    """Refuse prices, which the providers and the model say, and a host not listed."""
+    if wish.request.prices is not None:
+        rule = "must be left out of a run: providers say what they charge"
+        raise RefusedError([Refusal("prices", rule)])
     webhook = wish.request.webhook
     if webhook is not None and not is_listed(host_and_port(webhook.url), wish.hosts):
         raise RefusedError([Refusal("webhook.url", HOST_RULE)])
@@ -161,8 +164,7 @@ def change_run(db: Transaction, call: SessionCall, state: RunState) -> OpenSessi
     if run.state == state:
         return opened
     require_version(opened.session, call.versions)
-    runs.change(
-        db, call.id, state=state, **({"holder": None} if state == "buying" else {})
-    )
+    # Whoever still has a call on its way goes on holding it.
+    runs.change(db, call.id, state=state)
     # Its next version shows others that it has changed.
     return save(db, replace(opened, run=replace(run, state=state)), call.at.now)

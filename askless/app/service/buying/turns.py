@@ -28,6 +28,7 @@ from askless.app.service.sessions.opened import (
 )
 from askless.app.store.buying import calls, runs
 from askless.app.store.database.transactions import Transaction
+from askless.core.catalogue.catalogue import Catalogue
 from askless.core.session.state import State
 
 
@@ -79,6 +80,12 @@ class RunTurn:
         return self.opened.state
 
     @cached_property
+    def own(self) -> Catalogue:
+        """The model's catalogue, whatever the session's providers charge."""
+        loaded, model_id = self.buying.loaded, self.opened.session.model_id
+        return loaded.get(self.db, model_id).ensemble.catalogue
+
+    @cached_property
     def fillers(self) -> dict[str, Filler]:
         """The providers of the tenant by name, as they were when the turn began."""
         return open_fillers(self.db)
@@ -124,8 +131,7 @@ def is_over(state: State) -> bool:
 
 def list_usable(turn: RunTurn, offer: str) -> list[Filler]:
     """Return the providers of an offer that may still be called for the case."""
-    catalogue = turn.opened.model.ensemble.catalogue
-    made = turn.made.values()
+    catalogue, made = turn.own, turn.made.values()
     tried = {call.provider for call in made if call.reason != NOT_SENT}
     gone = tried | turn.run.left_out.keys()
     own = price_offer(catalogue, list_offers(catalogue)[offer])

@@ -171,7 +171,7 @@ def stop(db: Transaction, call: SessionCall) -> OpenSession | ErasedSession:
     require_version(opened.session, call.versions)
     if opened.run is not None and opened.run.state in ("paused", "released"):
         # The buyer ends the run: it writes the receipt.
-        runs.change(db, call.id, state="buying", holder=None)
+        runs.change(db, call.id, state="buying")
     return save(db, replace(opened, state=state), call.at.now)
 
 

@@ -14,7 +14,6 @@ from askless.app.store.database.tenancy import (
     execute,
     is_own,
     owner_values,
-    tenant_of,
 )
 from askless.app.store.database.transactions import Transaction
 
@@ -181,6 +180,14 @@ def find_day(db: Transaction, name: str, day: str) -> tuple[int, int] | None:
     return None if row is None else (row.held, row.spent)
 
 
+def list_held(db: Transaction) -> list[tuple[str, str]]:
+    """Return the tenants and names of providers of which something is held."""
+    query = sa.select(provider_days.c.tenant_id, provider_days.c.provider).where(
+        provider_days.c.held > 0
+    )
+    return [tuple(row) for row in db.execute(query.distinct())]
+
+
 def map_days(db: Transaction, day: str) -> dict[str, tuple[int, int]]:
     """Return by provider what is held and was spent of a day."""
     query = sa.select(
@@ -197,14 +204,18 @@ def add_day(db: Transaction, name: str, day: str) -> None:
 
 def insert_once(db: Transaction, table: sa.Table, values: dict[str, Any]) -> None:
     """Insert a row of the tenant, unless there is one with its key."""
+    db.execute(insert_into(db, table, values).on_conflict_do_nothing())
+
+
+def insert_into(db: Transaction, table: sa.Table, values: dict[str, Any]) -> Any:
+    """Return the engine's statement that inserts a row of the tenant."""
     if db.dialect == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_into
+        from sqlalchemy.dialects.postgresql import insert
     else:
         from sqlalchemy.dialects.sqlite import (  # type: ignore[assignment]  # alike
-            insert as insert_into,
+            insert,
         )
-    statement = insert_into(table).values(**values, **owner_values(db, table))
-    db.execute(statement.on_conflict_do_nothing())
+    return insert(table).values(**values, **owner_values(db, table))
 
 
 def find_cached(
@@ -229,14 +240,15 @@ def keep_answer(
     answer: dict[str, Any],
     now: datetime,
 ) -> None:
-    """Keep what was read of an answer, instead of what was kept before."""
-    forget(
-        db,
-        sa.and_(cached_answers.c.provider == name, cached_answers.c.digest == digest),
-    )
-    row = {"provider": name, "digest": digest, "session_id": session_id}
-    values = row | {"answer": answer, "at": now, "tenant_id": tenant_of(db)}
-    db.execute(cached_answers.insert(), values)
+    """Keep what was read of an answer, instead of what was kept before.
+
+    One statement: two cases with the same key may be answered at the same time.
+    """
+    kept = {"session_id": session_id, "answer": answer, "at": now}
+    row = {"provider": name, "digest": digest, **kept}
+    primary = list(cached_answers.primary_key)
+    statement = insert_into(db, cached_answers, row)
+    db.execute(statement.on_conflict_do_update(index_elements=primary, set_=kept))
 
 
 def forget_session(db: Transaction, session_id: str) -> None:

@@ -41,10 +41,24 @@ runs = sa.Table(
     sa.Index("ix_runs_state", "state", "heartbeat_at"),
 )
 
+STATES = ("buying", "paused", "ended", "released")
 COLUMNS = [runs.c[field.name] for field in fields(StoredRun)]
 IS_IT = sa.and_(runs.c.session_id == sa.bindparam("whose"), is_own(runs))
 FIND = sa.select(*COLUMNS).where(IS_IT)
 LOCK = FIND.with_for_update()
+# Nobody carries it out, and no heartbeat is waited for.
+FREE: dict[str, object] = {"holder": None, "heartbeat_at": None}
+MAY_BUY = sa.select(runs.c.session_id).where(
+    IS_IT,
+    runs.c.state == "buying",
+    sessions.c.id == runs.c.session_id,
+    sessions.c.state == "open",
+)
+
+
+def may_buy(db: Transaction, session_id: str) -> bool:
+    """Return whether a run buys, and its session has not been stopped or erased."""
+    return execute(db, MAY_BUY, {"whose": session_id}).first() is not None
 
 
 def insert(db: Transaction, run: StoredRun) -> None:
@@ -69,10 +83,15 @@ def change(db: Transaction, session_id: str, **values: object) -> None:
 
 
 def is_free(db: Transaction, timeout_s: float) -> sa.ColumnElement[bool]:
-    """Return the condition that nobody carries a run out, or its holder is silent."""
+    """Return the condition that nobody carries a run out, or its holder is silent.
+
+    A silent holder may have left a call on its way, also of a run that was paused,
+    handed to a person or erased meanwhile.
+    """
+    is_left = sa.and_(runs.c.state == "buying", runs.c.holder.is_(None))
     is_silent = runs.c.heartbeat_at < sql_now(db, timeout_s)
-    is_left = sa.or_(runs.c.holder.is_(None), is_silent)
-    return sa.and_(runs.c.state == "buying", is_left)
+    # All states: the index begins with them.
+    return sa.or_(is_left, sa.and_(runs.c.state.in_(STATES), is_silent))
 
 
 def is_any_free(db: Transaction, timeout_s: float) -> bool:
@@ -111,17 +130,17 @@ def record_heartbeat(db: Transaction, holder: str, held: Collection[str]) -> Non
 def let_go(db: Transaction, holder: str, session_id: str) -> None:
     """Hand back a run, where the buyer still holds it."""
     is_held = sa.and_(IS_IT, runs.c.holder == holder)
-    execute(db, runs.update().where(is_held).values(holder=None), {"whose": session_id})
+    execute(db, runs.update().where(is_held).values(**FREE), {"whose": session_id})
 
 
 def leave(db: Transaction, holder: str) -> None:
     """Hand back all the runs that a buyer holds."""
-    db.execute(runs.update().where(runs.c.holder == holder).values(holder=None))
+    db.execute(runs.update().where(runs.c.holder == holder).values(**FREE))
 
 
 def let_all_go(db: Transaction) -> None:
     """Hand back all the runs of a tenant, whoever holds them."""
-    execute(db, runs.update().where(is_own(runs)).values(holder=None))
+    execute(db, runs.update().where(is_own(runs)).values(**FREE))
 
 
 def count_all(db: Transaction) -> tuple[int, int, int]:

@@ -1,7 +1,7 @@
 """Make a provider's request for a case, and read what it answers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -90,12 +90,25 @@ def read_secret(folder: Path | None, placeholder: Placeholder) -> str:
         raise MissingError(placeholder, "is no file of ASKLESS_SECRETS") from None
 
 
-def digest_request(provider: Provider, keys: Mapping[str, str]) -> str:
-    """Return what tells a provider's requests apart, without a secret in it."""
+def digest_request(
+    provider: Provider, keys: Mapping[str, str], features: Sequence[Feature]
+) -> str:
+    """Return what tells kept answers apart, without a secret in it.
+
+    An answer has the values of the features that were bought, as their model reads
+    them: another model may have other categories, another case more to buy.
+    """
     document = provider.model_dump(mode="json", by_alias=True)
     asked = {name: keys.get(name) for name in provider.request.keys}
+    read = sorted(
+        [
+            *(feature.name, feature.type, feature.categories, feature.has_other),
+            *(feature.missing, feature.least, feature.most),
+        ]
+        for feature in features
+    )
     text = json.dumps(
-        [document["request"], document["read"], document["empty"], asked],
+        [document["request"], document["read"], document["empty"], asked, read],
         sort_keys=True,
     )
     return sha256(text.encode()).hexdigest()
@@ -142,7 +155,7 @@ def search(path: str, document: Any) -> Any:
     """Return what stands at a path; None where it can't be followed."""
     try:
         return jmespath.search(path, document)
-    except (JMESPathError, TypeError, ValueError, RecursionError):
+    except (JMESPathError, TypeError, ValueError, OverflowError, RecursionError):
         return None
 
 

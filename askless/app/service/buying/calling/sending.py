@@ -215,7 +215,7 @@ def read_retry_after(response: httpx.Response) -> float | None:
         return float(text[:9])
     try:
         at = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())

@@ -1,5 +1,6 @@
 """One paid call to a provider outside of any session: to try it."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -24,6 +25,7 @@ from askless.app.service.buying.calling.verdicts import (
     judge,
 )
 from askless.app.service.buying.offers import (
+    Filler,
     billing_of,
     list_offers,
     open_filler,
@@ -39,8 +41,11 @@ from askless.core.errors import Refusal, RefusedError
 
 # Models that are looked through for what a provider fills, newest first.
 SOME_MODELS = 20
+list_held = providers.list_held
 # Longer than any test takes.
 LOST_AFTER = timedelta(minutes=5)
+# The longest that a test waits for its turn.
+PATIENCE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class TrialOrder:
     call: StoredCall
     message: Message
     terms: CallTerms
+    #: how long it waits for its turn, by the provider's calls a second
+    wait_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ def prepare(
 
     Raises NotFoundError for an unknown provider, RefusedError for a key or secret that
     is missing and for a provider without a price, ConflictError where the provider
-    cools down or its ceiling has no room.
+    cools down, takes no more calls just now, or its ceiling has no room.
     """
     stored = providers.get_locked(db, name)
     end_lost(db, name, place.now)
@@ -89,6 +96,7 @@ def prepare(
         raise ConflictError(
             "conflict", f"{name} cools down until {stored.cools_until}."
         )
+    wait_s = take_turn(db, filler, place.now)
     try:
         message = make_message(provider, keys, place.secrets)
     except MissingError as error:
@@ -120,7 +128,22 @@ def prepare(
     idx = catalogue.feature_idxs[next(iter(provider.read))]
     billing = provider.billing or billing_of(catalogue, idx)
     terms = CallTerms(provider, catalogue, call.features, price, billing)
-    return TrialOrder(call, message, terms)
+    return TrialOrder(call, message, terms, wait_s)
+
+
+def take_turn(db: Transaction, filler: Filler, now: datetime) -> float:
+    """Return how long a call to a locked provider waits; raise ConflictError."""
+    provider, stored = filler.provider, filler.stored
+    turn_at = max(now, stored.next_at or now)
+    wait_s = (turn_at - now).total_seconds()
+    n_calls = calls.count_on_the_way(db, stored.name)
+    if wait_s > PATIENCE_S or n_calls >= provider.at_once:
+        rule = f"{stored.name} takes no more calls just now: try again soon."
+        raise ConflictError("conflict", rule)
+    if provider.per_second is not None:
+        next_at = turn_at + timedelta(seconds=1 / provider.per_second)
+        providers.change(db, stored.id, next_at=next_at)
+    return wait_s
 
 
 def find_catalogue(
@@ -153,7 +176,10 @@ def price_trial(provider: Provider, catalogue: Catalogue | None) -> int:
 
 def end_lost(db: Transaction, name: str, now: datetime) -> None:
     """End the tests of a provider whose process died: who was asked is in doubt."""
-    for call in calls.list_lost_tests(db, name, now - LOST_AFTER):
+    for lost in calls.list_lost_tests(db, name, now - LOST_AFTER):
+        call = calls.get_locked(db, lost.id)
+        if call.state not in calls.ON_THE_WAY:
+            continue
         was_sent = call.state == "sent"
         charged = call.price if was_sent else 0
         providers.settle(db, name, call.day, call.price, charged)
@@ -167,10 +193,6 @@ def end_lost(db: Transaction, name: str, now: datetime) -> None:
         )
 
 
-def mark_sent(db: Transaction, order: TrialOrder, now: datetime) -> None:
-    calls.change(db, order.call.id, state="sent", sent_at=now)
-
-
 def finish(
     db: Transaction, order: TrialOrder, verdict: Verdict, now: datetime
 ) -> StoredCall:
@@ -178,8 +200,9 @@ def finish(
     call = calls.get_locked(db, order.call.id)
     if call.state == "sent":
         charged = verdict.amount
-        providers.settle(db, call.provider, call.day, call.price, charged)
+        # The provider is locked before its day, as everywhere.
         note_behaviour(db, call.provider, verdict, now)
+        providers.settle(db, call.provider, call.day, call.price, charged)
         calls.change(
             db,
             call.id,
@@ -213,9 +236,12 @@ async def call_once(
     """Send a prepared call once, and settle it.
 
     `work` awaits something done in a transaction of its own: the call is marked as sent
-    before it leaves.
+    before it leaves. One that was taken for lost meanwhile does not leave.
     """
-    await work(lambda db: mark_sent(db, order, clock()))
+    await asyncio.sleep(order.wait_s)
+    call_id = order.call.id
+    if not await work(lambda db: calls.mark_sent(db, call_id, clock())):
+        return TriedCall(await work(lambda db: calls.get(db, call_id)), {}, {})
     provider = order.terms.provider
     message = order.message.with_header(
         provider.idempotency_header, order.call.idempotency_key

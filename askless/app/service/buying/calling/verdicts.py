@@ -130,6 +130,16 @@ def should_repeat(provider: Provider, reply: Reply, attempts: int) -> bool:
     return has_failed and provider.idempotency_header is not None
 
 
+def keep_doubt(reply: Reply) -> Reply:
+    """Return the last reply to a call of which an earlier attempt was not answered.
+
+    A failure says nothing of that attempt, which may be billed: it is in doubt. Only an
+    answer to the same key tells what has become of both.
+    """
+    has_failed = not reply.was_sent or (reply.status or 0) >= 400
+    return replace(reply, failure="no_answer") if has_failed else reply
+
+
 def write_cached(answer: ReadAnswer) -> dict[str, Any]:
     return {
         "values": answer.values,

@@ -1,0 +1,121 @@
+"""Several providers of one offer: which is called, and what each charges."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from askless.core.catalogue.catalogue import Group
+from tests.app.buying.conftest import DOMAINS, SHOP, Decide, Provide, shop
+from tests.app.buying.vendors import EMPTY, Vendors, fails
+from tests.app.clinic import Put
+
+pytest_plugins = ["tests.app.conftest_http"]
+
+ALL = ("firmo", "visits", "score")
+Json = dict[str, Any]
+
+
+def micros(amount: float) -> int:
+    return round(amount * 1_000_000)
+
+
+def calls_of(client: TestClient, session: Json) -> dict[str, Json]:
+    receipt = client.get(f"/predict/{session['id']}/receipt").json()
+    return {call["provider"]: call for call in receipt["bought"] if call["provider"]}
+
+
+def test_one_without_a_price_charges_that_of_the_model_and_not_of_another(
+    decide: Decide, provide: Provide, vendors: Vendors, client: TestClient
+) -> None:
+    """Its billing is the model's, too: here by call."""
+    provide("visits", "score")
+    provide("firmo", price=0.02, billing="per_answer")
+    provide("firmo2", price=None, billing=None)
+    vendors.script("firmo", fails(503))
+    vendors.script("firmo2", EMPTY)
+
+    session = decide()
+
+    called = calls_of(client, session)
+    assert called["firmo"]["price"] == 0.02
+    assert (called["firmo2"]["price"], called["firmo2"]["charged"]) == (0.05, 0.05)
+
+
+def test_the_cheapest_comes_first_also_where_the_model_says_its_price(
+    decide: Decide, provide: Provide, vendors: Vendors, client: TestClient
+) -> None:
+    provide("visits", "score")
+    provide("firmo2", price=0.02)
+    provide("firmo", price=None)
+    vendors.script("firmo2", fails(503))
+
+    called = calls_of(client, decide())
+
+    assert list(called)[1:3] == ["firmo2", "firmo"]
+    assert called["firmo"]["charged"] == 0.05
+
+
+def test_the_fee_of_a_group_is_not_added_to_what_a_provider_charges(
+    decide: Decide, provide: Provide, vendors: Vendors, put: Put
+) -> None:
+    provide(*ALL)
+    features = list(SHOP.features)
+    features[3] = replace(features[3], group="web")
+    groups = (*SHOP.groups, Group("web", fee=500))
+    catalogue = replace(SHOP, features=tuple(features), groups=groups)
+
+    session = decide(model=put(replace(shop(), catalogue=catalogue), "fees"))
+
+    assert micros(session["budget"]["spent"]) == sum(vendors.bill_by_vendor().values())
+
+
+def test_a_run_has_no_prices_but_those_of_its_providers(
+    client: TestClient, put: Put, provide: Provide
+) -> None:
+    provide(*ALL)
+    body = {"model": put(shop(), "shop"), "budget": 1, "run": True}
+    prices = {"costs": {"visits": 2}}
+
+    refused = client.post(
+        "/predict", json=body | {"prices": prices, "keys": {"domain": DOMAINS[0]}}
+    )
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "prices"
+
+
+@pytest.mark.parametrize("status", [500, 502, 503])
+def test_the_second_is_bought_after_the_first_has_failed(
+    decide: Decide, provide: Provide, vendors: Vendors, client: TestClient, status: int
+) -> None:
+    provide(*ALL, "firmo2")
+    vendors.script("firmo", fails(status))
+
+    session = decide()
+
+    called = calls_of(client, session)
+    assert (called["firmo"]["state"], called["firmo"]["charged"]) == ("released", 0)
+    assert (called["firmo2"]["state"], called["firmo2"]["charged"]) == ("settled", 0.06)
+    values = {answer["feature"]: answer["value"] for answer in session["answers"]}
+    assert (values["size"], values["industry"]) == (190, "it")
+    assert micros(session["budget"]["spent"]) == sum(vendors.bill_by_vendor().values())
+
+
+def test_one_that_asked_to_wait_is_called_again_for_later_cases(
+    decide: Decide, provide: Provide, vendors: Vendors, client: TestClient
+) -> None:
+    """Not within the case that it failed, which has gone on to the next provider."""
+    provide(*ALL, "firmo2")
+    vendors.script("firmo", fails(429, "1"))
+    vendors.vendors["firmo2"].latency_s = 1.5
+
+    first, later = decide(DOMAINS[20]), decide(DOMAINS[21])
+
+    assert list(calls_of(client, first)) == ["visits", "firmo", "firmo2", "score"]
+    assert list(calls_of(client, later)) == ["visits", "firmo", "score"]
+    asked = Counter(request.vendor for request in vendors.requests)
+    assert (asked["firmo"], asked["firmo2"]) == (2, 1)
+    assert client.get("/providers/firmo").json()["spent"] == 0.05

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from askless.app.documents.buying.providers import Billing, Provider
+from askless.app.documents.buying.providers import Provider
 from askless.app.documents.shape import read_shape
 from askless.app.records import StoredProvider
 from askless.app.store.buying import providers
@@ -21,6 +21,8 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.arrays import BoolArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.errors import Refusal
+
+offer_name, billing_of = Catalogue.offer_name, Catalogue.billing_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +80,8 @@ def open_fillers(db: Transaction) -> dict[str, Filler]:
 
 
 def list_offers(catalogue: Catalogue) -> dict[str, tuple[int, ...]]:
-    """Return the features of each offer: of a bundle by its name, others by theirs."""
-    offers: dict[str, tuple[int, ...]] = {}
-    for idx in range(len(catalogue.features)):
-        name = offer_name(catalogue, idx)
-        offers[name] = (*offers.get(name, ()), idx)
-    return offers
-
-
-def offer_name(catalogue: Catalogue, feature_idx: int) -> str:
-    """Return the name of the offer that has a feature."""
-    if catalogue.is_bundled[feature_idx]:
-        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].name
-    return catalogue.features[feature_idx].name
+    """Return the features of each offer, by the offer's name."""
+    return {offer_name(catalogue, offer[0]): offer for offer in catalogue.offers}
 
 
 def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
@@ -99,13 +90,6 @@ def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
     if catalogue.is_bundled[first]:
         return int(catalogue.fees[int(catalogue.group_idxs[first])])
     return catalogue.features[first].cost
-
-
-def billing_of(catalogue: Catalogue, feature_idx: int) -> Billing:
-    """Return by what the offer of a feature is billed."""
-    if catalogue.is_bundled[feature_idx]:
-        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].billing
-    return catalogue.features[feature_idx].billing
 
 
 def charge_as(catalogue: Catalogue, fillers: Iterable[Filler]) -> Catalogue:

@@ -1,21 +1,16 @@
 """Providers, what they cost in a day, and what they answered before."""
 
-from dataclasses import fields
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from askless.app.records import StoredProvider
-from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.rows import StoredRows, insert_once
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, tenant_key
-from askless.app.store.database.tenancy import (
-    execute,
-    is_own,
-    owner_values,
-    tenant_of,
-)
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 providers = sa.Table(
@@ -133,8 +128,7 @@ def list_all(db: Transaction) -> list[StoredProvider]:
 
 def insert_new(db: Transaction, provider: StoredProvider) -> bool:
     """Insert a provider; return False if there is one of its name."""
-    values = {field.name: getattr(provider, field.name) for field in fields(provider)}
-    insert_once(db, providers, values)
+    insert_once(providers, db, asdict(provider) | owner_values(db, providers))
     return get(db, provider.name).id == provider.id
 
 
@@ -152,12 +146,13 @@ def reserve(
 
     One conditional statement decides, whatever else reserves at the same time.
     """
-    keys = {"who": name, "when": day, "amount": amount}
-    limit = NO_CEILING if ceiling is None else ceiling
-    row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+    keys: dict[str, Any] = {"who": name, "when": day, "amount": amount}
+    keys["ceiling"] = NO_CEILING if ceiling is None else ceiling
+    row = execute(db, RESERVE, keys).first()
     if row is None and find_day(db, name, day) is None:
-        add_day(db, name, day)
-        row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+        new = {"provider": name, "day": day, "held": 0, "spent": 0}
+        insert_once(provider_days, db, new | owner_values(db, provider_days))
+        row = execute(db, RESERVE, keys).first()
     return row is not None
 
 
@@ -180,24 +175,6 @@ def map_days(db: Transaction, day: str) -> dict[str, tuple[int, int]]:
         provider_days.c.provider, provider_days.c.held, provider_days.c.spent
     ).where(is_own(provider_days), provider_days.c.day == day)
     return {row.provider: (row.held, row.spent) for row in execute(db, query)}
-
-
-def add_day(db: Transaction, name: str, day: str) -> None:
-    """Insert a provider's day, unless another transaction does at the same time."""
-    values = {"provider": name, "day": day, "held": 0, "spent": 0}
-    insert_once(db, provider_days, values)
-
-
-def insert_once(db: Transaction, table: sa.Table, values: dict[str, Any]) -> None:
-    """Insert a row of the tenant, unless there is one with its key."""
-    if db.dialect == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert as insert_into
-    else:
-        from sqlalchemy.dialects.sqlite import (  # type: ignore[assignment]  # alike
-            insert as insert_into,
-        )
-    statement = insert_into(table).values(**values, **owner_values(db, table))
-    db.execute(statement.on_conflict_do_nothing())
 
 
 def find_cached(
@@ -223,13 +200,11 @@ def keep_answer(
     now: datetime,
 ) -> None:
     """Keep what was read of an answer, instead of what was kept before."""
-    forget(
-        db,
-        sa.and_(cached_answers.c.provider == name, cached_answers.c.digest == digest),
-    )
-    row = {"provider": name, "digest": digest, "session_id": session_id}
-    values = row | {"answer": answer, "at": now, "tenant_id": tenant_of(db)}
-    db.execute(cached_answers.insert(), values)
+    is_same = cached_answers.c.digest == digest
+    forget(db, sa.and_(cached_answers.c.provider == name, is_same))
+    row: dict[str, Any] = {"provider": name, "digest": digest, "session_id": session_id}
+    row |= {"answer": answer, "at": now} | owner_values(db, cached_answers)
+    db.execute(cached_answers.insert(), row)
 
 
 def forget_session(db: Transaction, session_id: str) -> None:

@@ -172,7 +172,7 @@ class Catalogue(Derived):
         return idxs
 
     def offer_name(self, feature_idx: int) -> str:
-        """Return the name of the offer that has a feature: of its bundle, or its own."""
+        """Return the name of the offer of a feature: its bundle's, or its own."""
         if self.is_bundled[feature_idx]:
             return self.groups[int(self.group_idxs[feature_idx])].name
         return self.features[feature_idx].name

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from askless.app.documents.buying.receipts import (
     Receipt,
-    ReceiptEntry,
     digest_receipt,
 )
+from askless.app.documents.http.ledger import SessionEntry
 from askless.app.records import LedgerEntry
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import runs
@@ -42,7 +42,7 @@ def check_receipt(document: dict[str, Any]) -> list[str]:
 def read_entry(session_id: str, row: dict[str, Any]) -> LedgerEntry:
     """Return a row of a receipt as the ledger has it."""
     amount = to_micros(row["amount"])
-    entry = ReceiptEntry.model_validate(row | {"amount": amount}, by_name=True)
+    entry = SessionEntry.model_validate(row | {"amount": amount}, by_name=True)
     values: dict[str, Any] = entry.model_dump(exclude={"id"}) | {"amount": amount}
     values["position"] = read_position(entry.id)
     values["reverses"] = entry.reverses and read_position(entry.reverses)

@@ -31,8 +31,23 @@ class ProviderBody(Answer, Provider):
     warnings: list[str] = Field(
         default=[],
         examples=[["fills: no model has a bundle or feature 'firmo'"]],
-        description="Only where it was put: what no model needs yet.",
+        description="What no model uses yet; only in the answer to `PUT`.",
     )
+
+    def describe_state(self, now: datetime) -> str:
+        """Return in words whether it can be called, or until when it can't."""
+        until = self.cools_until
+        if until is None or until <= now:
+            return "ready"
+        day = "" if until.date() == now.date() else f"{until.day} {until:%B} "
+        return f"cools until {day}{until:%H:%M:%S} UTC"
+
+    def strip_state(self) -> dict[str, Any]:
+        """Return the provider as it was put, without its state."""
+        own = Provider.model_fields.keys() & self.model_fields_set
+        return self.model_dump(
+            mode="json", by_alias=True, include=own, exclude_unset=True
+        )
 
 
 class ProviderPage(Answer):
@@ -78,8 +93,3 @@ class ProviderTestResult(Answer):
     charged: Units = Field(examples=[0.05])
     unit: str = Field(examples=["USD"])
     latency_ms: int | None = Field(examples=[48])
-
-
-def describe_provider(document: dict[str, Any], **more: Any) -> ProviderBody:
-    """Return the body of a stored provider; `more` are the fields of its state."""
-    return ProviderBody.model_validate({**document, **more})

@@ -26,9 +26,9 @@ from askless.app.documents.buying.templates import (
 )
 from askless.app.documents.fields import STORABLE_RULE, Amount, Key, is_storable
 from askless.app.documents.shape import Shape
+from askless.core.catalogue.catalogue import Billing
 from askless.core.catalogue.prices import MAX_UNITS, from_micros
 
-Billing = Literal["per_call", "per_answer"]
 MAX_PATH = 500
 MAX_ITEMS = 200
 MAX_URL = 2_000
@@ -43,6 +43,21 @@ OUR_HEADERS = (
 NESTED_TOO_DEEP = "must nest less deep"
 MAX_DEPTH = 32
 VISIBLE = re.compile(r"[!-~]+")
+
+EXAMPLE: dict[str, Any] = {
+    "fills": "firmo",
+    "request": {
+        "method": "POST",
+        "url": "https://api.example/v2/company",
+        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
+        "json": {"domain": "{key.domain}"},
+    },
+    "read": {"size": "company.employees", "industry": "company.industry.name"},
+    "empty": "company == null",
+    "price": 0.05,
+    "billing": "per_call",
+    "ceilings": {"day": 25.0},
+}
 
 
 def check_path(text: str) -> str:
@@ -189,26 +204,7 @@ class Ceilings(Shape):
 class Provider(Shape):
     """A named source whose call fills one group or feature."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "fills": "firmo",
-                    "request": {
-                        "method": "POST",
-                        "url": "https://api.example/v2/company",
-                        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
-                        "json": {"domain": "{key.domain}"},
-                    },
-                    "read": {"size": "company.employees"},
-                    "empty": "company == null",
-                    "price": 0.05,
-                    "billing": "per_call",
-                    "ceilings": {"day": 25.0},
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     fills: Key = Field(
         examples=["firmo"],

@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest
-from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.buying.provider_bodies import ProviderTest
+from askless.app.documents.buying.providers import EXAMPLE, PROVIDER_NAME, Provider
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, ReplayedError
@@ -43,20 +43,6 @@ WRITE = "providers:write"
 PAGE_SIZE = 50
 LAST_CALLS = 10
 NAME_RULE = "must be of a-z, 0-9, _, . and -, and begin with a letter or digit"
-EXAMPLE: dict[str, Any] = {
-    "fills": "firmo",
-    "request": {
-        "method": "POST",
-        "url": "https://api.example/v2/company",
-        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
-        "json": {"domain": "{key.domain}"},
-    },
-    "read": {"size": "company.employees", "industry": "company.industry.name"},
-    "empty": "company == null",
-    "price": 0.05,
-    "billing": "per_call",
-    "ceilings": {"day": 25},
-}
 NOTICES = {
     "put": "The provider is stored.",
     "deleted": "The provider is deleted. What its calls cost stays.",
@@ -81,7 +67,7 @@ def show_providers(
     return render(
         request,
         "providers.html",
-        rows=[(provider, describe_state(provider, now)) for provider in page.items],
+        rows=[(provider, provider.describe_state(now)) for provider in page.items],
         next=page.next and f"{ADDRESS}?after={page.next}",
         calls=calls.items,
         hosts=rules.hosts,
@@ -89,15 +75,6 @@ def show_providers(
         document=write_document(EXAMPLE),
         notice=NOTICES.get(request.query_params.get("done", "")),
     )
-
-
-def describe_state(provider: ProviderBody, now: datetime) -> str:
-    """Return in words whether a provider can be called, and else until when not."""
-    until = provider.cools_until
-    if until is None or until <= now:
-        return "ready"
-    day = "" if until.date() == now.date() else f"{until.day} {until:%B} "
-    return f"cools until {day}{until:%H:%M:%S} UTC"
 
 
 @router.post("", dependencies=[needs("providers")])
@@ -113,19 +90,18 @@ async def put_provider(
             lambda _: redirect(f"{ADDRESS}/{name}?done=put"),
         )
     except RefusedError as error:
-        errors = field_errors(error)
+        errors = dict(field_errors(error))
+        shown = {"name": errors.pop("name")} if "name" in errors else {}
         # All rules of the document stand at its one field.
-        broken = [
-            f"{field} {rule}" for field, rule in errors.items() if field != "name"
-        ]
-        shown = {"document": "; ".join(broken[:5])} if broken else {}
+        broken = [f"{field} {rule}" for field, rule in errors.items()]
+        shown |= {"document": "; ".join(broken[:5])} if broken else {}
         return render(
             request,
             "provider_form.html",
             422,
             typed=form,
             document=field_text(form, "document"),
-            errors={**{k: v for k, v in errors.items() if k == "name"}, **shown},
+            errors=shown,
         )
 
 
@@ -151,13 +127,10 @@ def make_view(
 ) -> dict[str, Any]:
     """Return what the page of a provider shows to whoever may change it."""
     provider = service.get(db, name, now)
-    own = Provider.model_fields.keys()
-    shown = provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    filters = service.CallFilter(provider=name)
-    document = {field: value for field, value in shown.items() if field in own}
+    filters, document = service.CallFilter(provider=name), provider.strip_state()
     return {
         "provider": provider,
-        "state": describe_state(provider, now),
+        "state": provider.describe_state(now),
         "warnings": service.warn(db, loaded, document),
         "document": write_document(document),
         "keys": provider.request.keys,

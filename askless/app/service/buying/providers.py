@@ -107,16 +107,8 @@ def describe(
 ) -> bodies.ProviderBody:
     """Return the body of a provider; `day` is what is held of it and was spent."""
     held, spent = day
-    return bodies.describe_provider(
-        provider.document,
-        name=provider.name,
-        created_at=provider.created_at,
-        updated_at=provider.updated_at,
-        cools_until=provider.cools_until,
-        held=held,
-        spent=spent,
-        **more,
-    )
+    more |= provider.document
+    return bodies.ProviderBody.of(provider, held=held, spent=spent, **more)
 
 
 def describe_put(

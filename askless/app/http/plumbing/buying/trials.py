@@ -38,7 +38,7 @@ class Trial:
             orders[:] = [trials.prepare(db, self.place, name, keys)]
             return orders[0]
 
-        await self.changes(prepare, lambda order: respond(reserved(order)))
+        await self.changes(prepare, respond_reserved)
         return respond(await self.send(orders[0], clock))
 
     async def send(
@@ -52,8 +52,8 @@ class Trial:
         return tried
 
 
-def reserved(order: trials.TrialOrder) -> trials.TriedCall:
-    return trials.TriedCall(order.call, {}, {})
+def respond_reserved(order: trials.TrialOrder) -> Response:
+    return respond(trials.TriedCall(order.call, {}, {}))
 
 
 def respond(tried: trials.TriedCall) -> Response:

@@ -87,9 +87,8 @@ def save(
 ) -> PredictSession | None:
     """Charge a locked session and store its new state, in one statement.
 
-    `released` is what a call that has ended had reserved.
-    Returns the stored session. Returns None and changes nothing if the amount exceeds
-    what remains of the budget.
+    `released` is what a call that has ended had reserved. Returns the stored session;
+    None, with nothing changed, if the amount exceeds what remains of the budget.
     """
     values = {name: getattr(session, name) for name in CHANGING}
     sums = {"session_id": session.id, "amount": amount, "released": released}

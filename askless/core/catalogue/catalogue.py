@@ -14,7 +14,7 @@ from askless.core.kernels import Prices
 
 FeatureType = Literal["number", "boolean", "category"]
 
-#: what an offer, a bundle or a feature, charges for: each call, or only for a value
+#: whether an offer (a bundle or a feature) charges each call, or only for a value
 Billing = Literal["per_call", "per_answer"]
 
 NO_GROUP = -1
@@ -63,7 +63,7 @@ class Feature:
     value_range: tuple[float, float] | None = None
     #: the numbers that training saw, ascending, where there are at most `MOST_VALUES`
     values: tuple[float, ...] = ()
-    #: of a member of a bundle that of the bundle
+    #: a member of a bundle has that of its bundle
     billing: Billing = "per_answer"
 
     @property
@@ -94,7 +94,7 @@ class Group:
     fee: int = 0
     price: int | None = None
     label: str | None = None
-    #: of a group with a fee that of its members, unless they have their own
+    #: with a fee: the billing of members that have none of their own
     billing: Billing = "per_answer"
 
     @property

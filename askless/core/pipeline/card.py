@@ -47,8 +47,8 @@ def make_card(
 def report_empty_answers(dataset: Dataset) -> dict[str, object]:
     """Return how often each offer comes back empty; nothing if none ever does.
 
-    `share` is that of the rows' weight, `cost` what empty answers cost on the mean if
-    every case asks for the offer; amounts are in units.
+    `share` is the weight of rows where it is empty. `cost` is the mean cost of empty
+    answers if every case asks for the offer. Amounts are in units.
     """
     catalogue = dataset.catalogue
     is_empty, is_asked = mark_empty_offers(dataset)

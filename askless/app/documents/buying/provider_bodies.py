@@ -22,7 +22,7 @@ class ProviderBody(Answer, Provider):
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])
     cools_until: datetime | None = Field(
         examples=[None],
-        description="It failed or asked to wait, and is not called before.",
+        description="It failed or asked to wait, and is not called earlier.",
     )
     spent: Units = Field(examples=[3.15], description="Today, by UTC.")
     held: Units = Field(
@@ -65,12 +65,12 @@ class ProviderTest(Shape):
     keys: Keys = Field(
         default_factory=dict,
         examples=[{"domain": "acme.example"}],
-        description="What the provider knows the case by; stored nowhere.",
+        description="Keys by which the provider knows the case; never stored.",
     )
 
 
 class ProviderTestResult(Answer):
-    """What a test has read and cost. Its values are stored nowhere."""
+    """The values that a test has read, which are stored nowhere, and its cost."""
 
     call: str = Field(examples=[CALL_ID], description="In the list of calls.")
     state: CallState = Field(
@@ -78,18 +78,18 @@ class ProviderTestResult(Answer):
         description="`reserved` in an answer given again: see the call itself.",
     )
     status: int | None = Field(
-        examples=[200], description="Of HTTP; null: no answer came."
+        examples=[200], description="HTTP status; null: no answer came."
     )
     reason: str | None = Field(examples=[None], description="Why it ended so.")
     values: dict[str, Any] | None = Field(
         examples=[{"size": 120}],
-        description="By feature, what was read, as the provider wrote it; null in an "
-        "answer given again.",
+        description="Values by feature, as the provider wrote them; null in an answer "
+        "given again.",
     )
     problems: dict[str, str] = Field(
-        examples=[{}], description="By feature, why its value can't be used."
+        examples=[{}], description="Reasons by feature why a value can't be used."
     )
-    price: Units = Field(examples=[0.05], description="What was reserved for it.")
+    price: Units = Field(examples=[0.05], description="Amount reserved for it.")
     charged: Units = Field(examples=[0.05])
     unit: str = Field(examples=["USD"])
     latency_ms: int | None = Field(examples=[48])

@@ -1,4 +1,4 @@
-"""A provider: what its call fills, its request, what is read, what it charges."""
+"""A provider: the offer that its call fills, its request, reading and charges."""
 
 import json
 import re
@@ -35,7 +35,7 @@ MAX_URL = 2_000
 YEAR_S = 366 * 24 * 3600
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 PROVIDER_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}$"
-# These are the connection's own.
+# The connection sets these itself.
 OUR_HEADERS = (
     *("host", "content-length", "transfer-encoding", "connection"),
     "accept-encoding",
@@ -71,7 +71,7 @@ def check_path(text: str) -> str:
 
 def check_url(url: str) -> str:
     """Return an address; its scheme and host have no placeholders."""
-    # What parts an address passes over line ends and blanks.
+    # `urlsplit` passes over line ends and blanks.
     if not VISIBLE.fullmatch(url):
         raise ValueError("must be visible ASCII; encode the rest by percents")
     try:
@@ -99,7 +99,7 @@ def check_texts(document: Any) -> Any:
 
 
 def check_template(text: str, where: str) -> None:
-    """Raise ValueError for an unknown placeholder, and for what can't be stored."""
+    """Raise ValueError for an unknown placeholder or a text that can't be stored."""
     try:
         list(read_placeholders(text))
     except ValueError as error:
@@ -173,7 +173,7 @@ class ProviderRequest(Shape):
     )
 
     def placeholders(self) -> Iterator[Placeholder]:
-        """Yield what a case and the secrets must fill."""
+        """Yield the placeholders that keys and secrets fill."""
         document = [self.url, self.headers, self.query, self.body]
         for _, text in list_texts(document, ""):
             yield from read_placeholders(text)
@@ -213,12 +213,12 @@ class Provider(Shape):
     request: ProviderRequest
     read: Annotated[dict[Key, Path], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
         examples=[{"size": "company.employees"}],
-        description="By feature: where its value stands in the answer, as JMESPath.",
+        description="JMESPath of each feature's value in the answer.",
     )
     empty: Path | None = Field(
         default=None,
         examples=["company == null"],
-        description="True of an answer that has nothing, as JMESPath.",
+        description="JMESPath that is true for an answer without values.",
     )
     price: Price | None = Field(
         default=None, examples=[0.05], description="Null: the catalogue's."

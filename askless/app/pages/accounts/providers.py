@@ -125,7 +125,7 @@ def show_provider(
 def make_view(
     db: Transaction, loaded: LoadedModels, name: str, now: datetime
 ) -> dict[str, Any]:
-    """Return what the page of a provider shows to whoever may change it."""
+    """Return the context of a provider's page, for somebody who may change it."""
     provider = service.get(db, name, now)
     filters, document = service.CallFilter(provider=name), provider.strip_state()
     return {

@@ -37,7 +37,7 @@ def find_model(db: Transaction) -> ModelHead | None:
 
 
 def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decision:
-    """Return what became of the case with a number."""
+    """Return the decision on the case with a number."""
     session = sessions.find_referred(db, str(number))
     model = loaded.get(db, session.model_id, session.price_list_id)
     state = open_stored(session, model)

@@ -29,7 +29,7 @@ class Notice(NamedTuple):
 def make_notice(
     db: Transaction, loaded: LoadedModels, session_id: str
 ) -> Notice | None:
-    """Return what is told of a run's end; None: it was erased."""
+    """Return the notice of a run's end; None: it was erased."""
     run = runs.find(db, session_id)
     if run is None or run.webhook is None or run.ended_at is None:
         return None

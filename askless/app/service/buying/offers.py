@@ -1,4 +1,4 @@
-"""Which providers fill what a model may ask for, and at what prices.
+"""Find the providers of what a model may ask for, and their prices.
 
 An offer is what one call buys: a bundle, or a feature. Several providers of an offer
 are alternatives: the cheapest comes first, and the next one only where those before
@@ -69,7 +69,7 @@ def list_fillers(
 
 
 def price_filler(filler: Filler, own: int) -> int:
-    """Return what a provider charges; `own` is the catalogue's price."""
+    """Return the price of a provider; `own` is the catalogue's."""
     price = filler.provider.price
     return own if price is None else price
 
@@ -93,7 +93,7 @@ def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
 
 
 def charge_as(catalogue: Catalogue, fillers: Iterable[Filler]) -> Catalogue:
-    """Return a catalogue at the prices and by the billing of one provider an offer."""
+    """Return a catalogue at the prices and billing of one provider for each offer."""
     offers = list_offers(catalogue)
     features, groups = list(catalogue.features), list(catalogue.groups)
     for filler in fillers:

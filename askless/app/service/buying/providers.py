@@ -54,7 +54,7 @@ def put(
 ) -> PutProvider:
     """Create or replace a provider; raise RefusedError for what can't be called.
 
-    It cools down as before. What it answered before is forgotten if it reads otherwise.
+    It cools down as before. Its cached answers are deleted if the document changes.
     """
     refusals = [*check_calls(rules, provider)]
     if refusals:
@@ -131,7 +131,7 @@ def day_of(now: datetime) -> str:
 
 
 def warn(db: Transaction, loaded: LoadedModels, document: dict[str, Any]) -> list[str]:
-    """Return what of a provider none of the tenant's newest models has a use for."""
+    """Return the offers and features of a provider that no newest model has."""
     fills, read = document["fills"], document["read"]
     known = set[str]()
     for catalogue in list_catalogues(db, loaded):
@@ -147,7 +147,7 @@ def warn(db: Transaction, loaded: LoadedModels, document: dict[str, Any]) -> lis
 
 
 def list_catalogues(db: Transaction, loaded: LoadedModels) -> Iterator[Catalogue]:
-    """Yield the catalogues of the newest models, one of a name, and of champions."""
+    """Yield the catalogues of champions, and of the newest model of each name."""
     names = set[str]()
     for head in models.page(db, MOST_MODELS, None).items:
         if head.name not in names or head.is_champion:

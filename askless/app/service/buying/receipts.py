@@ -146,7 +146,7 @@ def show_outcomes(opened: OpenSession, idxs: Sequence[int]) -> dict[str, Any]:
 
 
 def list_answered(opened: OpenSession, made: Sequence[StoredCall]) -> list[Bought]:
-    """Return what persons answered and what nobody was left for, in order."""
+    """Return what people answered and what no provider was left for, in order."""
     features = opened.model.ensemble.catalogue.features
     called = {name for call in made for name in call.features}
     charged = {

@@ -52,9 +52,9 @@ def start(
 ) -> OpenSession:
     """Open a session that the buyer carries out.
 
-    Its prices are those of the providers. A feature that costs something and that
-    nobody fills is refused by name, before anything is bought; a provider whose key
-    the case lacks is left out.
+    Its prices are those of the providers. Before anything is bought, a feature that
+    costs something and that no provider fills is refused by name. A provider is left
+    out if the case lacks one of its keys.
     """
     request = wish.request
     check_webhook(wish)
@@ -110,7 +110,7 @@ def give_up_unfilled(
     left_out: dict[str, str],
     at: Moment,
 ) -> OpenSession:
-    """Answer `unknown` for what nobody can fill for this case."""
+    """Answer `unknown` for features that no provider can fill for this case."""
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
     for idx, outcome in enumerate(opened.state.outcomes):

@@ -47,7 +47,7 @@ def insert(db: Transaction, session_id: str, now: datetime) -> None:
 def claim_due(
     db: Transaction, now: datetime, again_at: datetime, most: int
 ) -> list[Delivery]:
-    """Claim webhooks of all tenants that are due; each is due again at a later time."""
+    """Claim due webhooks of all tenants; each is due again at `again_at`."""
     due = (
         sa.select(deliveries.c.session_id)
         .where(deliveries.c.state == "pending", deliveries.c.next_at <= now)

@@ -43,7 +43,7 @@ provider_days = sa.Table(
     sa.CheckConstraint("spent >= 0", name="spent"),
 )
 
-# By the digest of a request: what was read from its answer. It goes with its case.
+# The values read from an answer, by the digest of its request; erased with the case.
 cached_answers = sa.Table(
     "cached_answers",
     metadata,

@@ -36,7 +36,7 @@ Prefer = Annotated[
 
 
 def read_wait(prefer: str | None) -> int:
-    """Return the seconds of `Prefer: wait=…` (RFC 7240); what it can't read is 0."""
+    """Return the seconds of `Prefer: wait=…` (RFC 7240); 0 if it can't be read."""
     parts = (prefer or "").lower().split(",")
     waits = (WAIT.fullmatch(part.split(";")[0].strip()) for part in parts)
     return next((min(MOST_WAIT_S, int(m.group(1))) for m in waits if m), 0)
@@ -90,7 +90,7 @@ def require_running(
     caller: Called,
     last_event_id: LastEvent = 0,
 ) -> str:
-    """Answer 404 for what is no session, 204 if nothing is left to stream."""
+    """Answer 404 for an unknown session, 204 if nothing is left to stream."""
     call = SessionCall(id, request.app.state.loaded, make_moment(request))
     with read_db(engine, caller.tenant_id) as db:
         view = sessions.get(db, call)

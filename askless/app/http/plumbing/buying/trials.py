@@ -28,9 +28,9 @@ class Trial:
     ) -> Response:
         """Reserve a call and send it; return what was read.
 
-        The answer that is kept for an `Idempotency-Key` is that of the reservation, so
-        that it holds before anything is paid, and no value is stored. Who hangs up does
-        not keep the call from being settled.
+        The answer kept for an `Idempotency-Key` is that of the reservation: it exists
+        before anything is paid, and no value is stored. The call is settled even if the
+        caller hangs up.
         """
         orders: list[trials.TrialOrder] = []
 

@@ -34,7 +34,6 @@ SHARED: tuple[str, ...] = ("servers", "parameters")
 # Headers of parameters that OpenAPI says to ignore, and those of the connection.
 IGNORED_HEADERS = ("accept", "content-type", "authorization", "host")
 MAX_NAME = 100
-MAX_KEY_NAME = 100
 
 
 class DraftedProviders(NamedTuple):
@@ -146,9 +145,8 @@ def draft_provider(
     write_body(references, request, operation)
     write_security(references, request, operation)
     if len(leaves) > MAX_ITEMS:
-        request.notes.append(
-            f"only the first {MAX_ITEMS} values of its answer are read"
-        )
+        note = f"only the first {MAX_ITEMS} values of its answer are read"
+        request.notes.append(note)
     read = name_leaves(leaves[:MAX_ITEMS])
     return {"request": request.to_json(), "read": read}, request.notes
 
@@ -305,8 +303,8 @@ def write_security(
 
 def key_name(text: str) -> str:
     """Return a text as the name of a key."""
-    plain = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:MAX_KEY_NAME]
-    return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"[:MAX_KEY_NAME]
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:MAX_NAME]
+    return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"[:MAX_NAME]
 
 
 def secret_name(text: str) -> str:

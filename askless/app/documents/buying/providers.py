@@ -90,22 +90,18 @@ def check_url(url: str) -> str:
 
 def check_texts(document: Any) -> Any:
     """Return a text or document; raise ValueError for a wrong text, by its place."""
+    where = ""
     try:
         for place, text in list_texts(document, ""):
-            check_template(text, f"{place.lstrip('.')}: " if place else "")
+            where = f"{place.lstrip('.')}: " if place else ""
+            list(read_placeholders(text))
+            if not is_storable(text):
+                raise ValueError(STORABLE_RULE)
     except RecursionError:
         raise ValueError(NESTED_TOO_DEEP) from None
-    return document
-
-
-def check_template(text: str, where: str) -> None:
-    """Raise ValueError for an unknown placeholder or a text that can't be stored."""
-    try:
-        list(read_placeholders(text))
     except ValueError as error:
         raise ValueError(f"{where}{error}") from None
-    if not is_storable(text):
-        raise ValueError(f"{where}{STORABLE_RULE}")
+    return document
 
 
 def check_json(document: Any) -> Any:

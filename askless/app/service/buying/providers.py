@@ -162,5 +162,5 @@ def get_call(db: Transaction, call_id: str) -> call_bodies.CallBody:
 def page_of_calls(
     db: Transaction, limit: int, after: str | None, filters: CallFilter
 ) -> call_bodies.CallPage:
-    listed = calls.page(db, limit, after, *filters)
+    listed = calls.page(db, limit, after, **filters._asdict())
     return call_bodies.CallPage.model_validate(listed)

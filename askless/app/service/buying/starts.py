@@ -56,15 +56,15 @@ def start(
     costs something and that no provider fills is refused by name. A provider is left
     out if the case lacks one of its keys.
     """
-    request = wish.request
-    check_webhook(wish)
+    request, webhook = wish.request, wish.request.webhook
+    if webhook is not None and not is_listed(host_and_port(webhook.url), wish.hosts):
+        raise RefusedError([Refusal("webhook.url", HOST_RULE)])
     fillers: dict[str, list[Filler]] = {}
 
     def reprice(ensemble: Ensemble) -> Catalogue:
         catalogue = ensemble.catalogue
         fillers.update(list_fillers(open_fillers(db).values(), catalogue))
-        used = list_used(ensemble.is_used, catalogue)
-        for offer in fillers.keys() - used:
+        for offer in fillers.keys() - list_used(ensemble.is_used, catalogue):
             del fillers[offer]
         refusals = check_filled(catalogue, ensemble.is_used, request.known, fillers)
         if refusals:
@@ -84,7 +84,7 @@ def start(
         session_id=opened.session.id,
         state="buying",
         keys=dict(request.keys),
-        webhook=request.webhook.model_dump() if request.webhook else None,
+        webhook=webhook.model_dump() if webhook else None,
         left_out=left_out,
         created_at=at.now,
     )
@@ -95,12 +95,9 @@ def start(
 
 def first_usable(listed: Sequence[Filler], request: PredictRequest) -> Filler:
     """Return the cheapest provider of an offer that has all its keys, or the first."""
-    has_keys = (
-        filler
-        for filler in listed
-        if request.keys.keys() >= {*filler.provider.request.keys}
-    )
-    return next(has_keys, listed[0])
+    keys = request.keys.keys()
+    usable = (filler for filler in listed if keys >= {*filler.provider.request.keys})
+    return next(usable, listed[0])
 
 
 def give_up_unfilled(
@@ -126,13 +123,6 @@ def give_up_unfilled(
     if state is opened.state:
         return opened
     return save(db, replace(opened, state=state), at.now)
-
-
-def check_webhook(wish: RunStart) -> None:
-    """Refuse a webhook to a host that is not on the list."""
-    webhook = wish.request.webhook
-    if webhook is not None and not is_listed(host_and_port(webhook.url), wish.hosts):
-        raise RefusedError([Refusal("webhook.url", HOST_RULE)])
 
 
 def change(db: Transaction, call: SessionCall, request: SessionChange) -> OpenSession:
@@ -161,8 +151,7 @@ def change_run(db: Transaction, call: SessionCall, state: RunState) -> OpenSessi
     if run.state == state:
         return opened
     require_version(opened.session, call.versions)
-    runs.change(
-        db, call.id, state=state, **({"holder": None} if state == "buying" else {})
-    )
+    values = {"state": state, "holder": None} if state == "buying" else {"state": state}
+    runs.change(db, call.id, **values)
     # Its next version shows others that it has changed.
     return save(db, replace(opened, run=replace(run, state=state)), call.at.now)

@@ -90,16 +90,16 @@ SETTLE = (
 NO_CEILING = 2**62
 
 
-def find(db: Transaction, name: str) -> StoredProvider | None:
-    return ROWS.first(db, BY_NAME, name)
-
-
 def get(db: Transaction, name: str) -> StoredProvider:
-    return ROWS.require(find(db, name))
+    return ROWS.require(ROWS.first(db, BY_NAME, name))
+
+
+def find_locked(db: Transaction, name: str) -> StoredProvider | None:
+    return ROWS.first(db, LOCKED, name)
 
 
 def get_locked(db: Transaction, name: str) -> StoredProvider:
-    return ROWS.require(ROWS.first(db, LOCKED, name))
+    return ROWS.require(find_locked(db, name))
 
 
 def lock(db: Transaction, stored: StoredProvider) -> StoredProvider | None:
@@ -108,10 +108,6 @@ def lock(db: Transaction, stored: StoredProvider) -> StoredProvider | None:
     SQLite has one writer at a time, so that nothing has changed since.
     """
     return stored if db.dialect == "sqlite" else find_locked(db, stored.name)
-
-
-def find_locked(db: Transaction, name: str) -> StoredProvider | None:
-    return ROWS.first(db, LOCKED, name)
 
 
 def forget_failures(db: Transaction, name: str) -> None:

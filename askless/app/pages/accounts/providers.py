@@ -4,7 +4,6 @@ import json
 import re
 import secrets
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -26,11 +25,9 @@ from askless.app.http.plumbing.deps import (
     show_now,
 )
 from askless.app.http.providers import Rules
-from askless.app.pages.plumbing.callers import FOREIGN, Typed
+from askless.app.pages.plumbing.callers import Typed, make_once
 from askless.app.pages.plumbing.frame import field_errors, redirect, render
 from askless.app.pages.plumbing.inputs import field_text
-from askless.app.records import StoredAnswer
-from askless.app.service import retries
 from askless.app.service.buying import providers as service
 from askless.app.service.buying.calling import trials
 from askless.app.service.loaded import LoadedModels
@@ -49,8 +46,6 @@ NOTICES = {
     "sent": "That form was sent before, so nobody was called a second time. The list "
     "of calls says how the first call ended; its values are stored nowhere.",
 }
-# A form tests once, however often it is sent.
-FORM = re.compile("[0-9a-f]{32}")
 
 
 @router.get("", dependencies=[needs("providers")])
@@ -165,7 +160,11 @@ async def test_provider(
     more: dict[str, Any]
     try:
         body = read_shape(ProviderTest, {"keys": texts}, "")
-        order = await reserve_once(trial, number, id, body.keys)
+        order = await changes.work_alone(
+            lambda db: make_once(
+                db, number, now, lambda: trials.prepare(db, trial.place, id, body.keys)
+            )
+        )
         tried = await trial.send(order, request.app.state.clock)
         status, more = 200, {"tried": tried, "values": list_values(tried)}
     except ReplayedError:
@@ -182,28 +181,6 @@ async def test_provider(
         lambda db: make_view(db, loaded, id, now),
     )
     return render(request, "provider.html", status, **view | more)
-
-
-async def reserve_once(
-    trial: Trial, number: str, name: str, keys: dict[str, str]
-) -> trials.TrialOrder:
-    """Reserve the call of a form; raise ReplayedError if the form was sent before."""
-    orders: list[trials.TrialOrder] = []
-    key = f"form {number}"
-    digest = sha256(key.encode()).hexdigest()
-
-    def reserve(db: Transaction) -> None:
-        # Claimed first: the ceiling may have no room for the second of two.
-        if FORM.fullmatch(number):
-            retries.claim_request(db, key, digest)
-        orders[:] = [trials.prepare(db, trial.place, name, keys)]
-        if not FORM.fullmatch(number):
-            raise ConflictError("foreign-form", FOREIGN)
-        answer = StoredAnswer(key, digest, 303, {}, b"", trial.place.now, None)
-        retries.store_answer(db, answer)
-
-    await trial.changes(reserve, lambda _: Response())
-    return orders[0]
 
 
 def list_values(tried: trials.TriedCall) -> list[tuple[str, str, str]]:

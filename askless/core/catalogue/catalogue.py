@@ -171,6 +171,10 @@ class Catalogue(Derived):
             idxs[list(offer)] = number
         return idxs
 
+    def offer_of(self, feature_idx: int) -> tuple[int, ...]:
+        """Return the features that one price buys: those of a bundle, or one alone."""
+        return self.offers[int(self.offer_idxs[feature_idx])]
+
     def offer_name(self, feature_idx: int) -> str:
         """Return the name of the offer of a feature: its bundle's, or its own."""
         if self.is_bundled[feature_idx]:

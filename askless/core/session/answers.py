@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.catalogue.prices import Paid, price_feature
 from askless.core.errors import AnswerError, OverBudgetError, Refusal
@@ -244,13 +242,8 @@ def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
     """Return the other open members of a feature's bundle; none without a bundle."""
-    if not catalogue.is_bundled[feature_idx]:
-        return ()
-    group_idxs = catalogue.group_idxs
-    members = np.flatnonzero(group_idxs == group_idxs[feature_idx]).tolist()
-    return tuple(
-        idx for idx in members if idx != feature_idx and state.outcomes[idx] is None
-    )
+    others = (idx for idx in catalogue.offer_of(feature_idx) if idx != feature_idx)
+    return tuple(idx for idx in others if state.outcomes[idx] is None)
 
 
 def list_revealed(

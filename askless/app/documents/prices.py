@@ -100,10 +100,8 @@ def write_prices(catalogue: Catalogue) -> str:
         },
         billings={
             feature.name: feature.billing
-            for feature, is_bundled in zip(
-                catalogue.features, catalogue.is_bundled.tolist(), strict=True
-            )
-            if not is_bundled
+            for idx, feature in enumerate(catalogue.features)
+            if not catalogue.is_bundled[idx]
         },
         group_billings={group.name: group.billing for group in catalogue.groups},
     )

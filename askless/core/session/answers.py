@@ -217,25 +217,16 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
     groups = set()
     for charge in charges if catalogue.groups else ():
         group_idx = int(catalogue.group_idxs[charge.feature_idx])
-        is_missed_bundle = charge.kind == "miss" and bool(
-            catalogue.is_bundle[group_idx]
-        )
-        if group_idx == NO_GROUP or is_missed_bundle:
+        is_bundle = bool(catalogue.is_bundle[group_idx])
+        if group_idx == NO_GROUP or (is_bundle and charge.kind == "miss"):
             continue
         # A charge of less was made when the fee was paid already.
         whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
-        if charge.amount >= whole or is_sold_whole(catalogue, charge):
+        # A seller may have charged a bundle at its own price.
+        if charge.amount >= whole or (is_bundle and charge.provider is not None):
             groups.add(group_idx)
-    features = frozenset(
-        charge.feature_idx for charge in charges if charge.kind == "charge"
-    )
-    return Paid(features, frozenset(groups))
-
-
-def is_sold_whole(catalogue: Catalogue, charge: Charge) -> bool:
-    """Return whether a seller has charged a bundle at its own price."""
-    is_bundled = bool(catalogue.is_bundled[charge.feature_idx])
-    return is_bundled and charge.provider is not None
+    bought = (charge.feature_idx for charge in charges if charge.kind == "charge")
+    return Paid(frozenset(bought), frozenset(groups))
 
 
 def bundle_members(

@@ -29,7 +29,7 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
 from askless.core.session.probability import compute_lead, decide_label
-from askless.core.session.promises import chance_of_empty, expect_price, make_promise
+from askless.core.session.promises import expect_charge, make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
@@ -370,6 +370,7 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     revealed = list_revealed(ensemble.catalogue, state, feature_idx)
+    empty_chance, expected_price = expect_charge(position, feature_idx)
     return Question(
         number=count_questions(ensemble.catalogue, state.history) + 1,
         feature_idx=feature_idx,
@@ -391,6 +392,6 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         is_outside_rules=not explores and policy.is_outside_rules(position),
         explores=explores,
         policy_stop=apply_policy(ensemble, state).stop_reason if explores else None,
-        empty_chance=chance_of_empty(position, feature_idx),
-        expected_price=expect_price(position, feature_idx),
+        empty_chance=empty_chance,
+        expected_price=expected_price,
     )

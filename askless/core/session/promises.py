@@ -97,19 +97,16 @@ def expect_empty(position: Position) -> FloatArray | None:
     return chances
 
 
-def chance_of_empty(position: Position, feature_idx: int) -> float | None:
-    """Return the chance that a feature's offer comes back empty; None: not known."""
-    empty = expect_empty(position)
-    return None if empty is None else float(empty[feature_idx])
+def expect_charge(position: Position, feature_idx: int) -> tuple[float | None, int]:
+    """Return the chance that an open feature's offer is empty, and its mean charge.
 
-
-def expect_price(position: Position, feature_idx: int) -> int:
-    """Return the mean charge of an open feature now, in micro-units.
-
-    If it is billed by answer, an empty one charges nothing.
+    The chance is None where it is not known. The charge is in micro-units; an empty
+    answer costs nothing if it is billed by answer.
     """
-    price = int(position.prices[feature_idx])
-    empty = chance_of_empty(position, feature_idx)
-    if empty is None or position.ensemble.catalogue.is_per_call[feature_idx]:
-        return price
-    return round(price * (1.0 - empty))
+    empty, price = expect_empty(position), int(position.prices[feature_idx])
+    if empty is None:
+        return None, price
+    chance = float(empty[feature_idx])
+    if position.ensemble.catalogue.is_per_call[feature_idx]:
+        return chance, price
+    return chance, round(price * (1.0 - chance))

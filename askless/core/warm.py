@@ -49,9 +49,9 @@ def warm_up(*, panels_first: bool = False, many_rows: bool = True) -> None:
     Parameters
     ----------
     panels_first : bool
-        The order. Of two processes that share the work one begins with panels, or
-        trains, and the other with tables, which a training needs late: each loads what
-        the other has compiled by then.
+        The order. Two processes may share the work: one trains, or begins with panels,
+        the other begins with tables, which a training needs late. Each then loads what
+        the other has compiled.
     many_rows : bool
         Whether to compile also what only trainings on many rows need.
     """

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from askless.app.documents.model.card import read_empty_answers
-from askless.app.terminal.show import list_case_tables
-from askless.app.words.facts import MOST_OFFERS, build_empty_cells, list_facts
+from askless.app.words.facts import MOST_OFFERS, list_facts
 from askless.core.model.model import Model
 from tests.sessions import small_ensemble
 
@@ -26,20 +25,6 @@ def test_offers_that_come_back_empty_are_named_the_dearest_first() -> None:
 
     words = "b in 25 %, which costs 0.125 a case; a in 30 %, which costs nothing"
     assert ("Empty answers", words) in list_facts(model)
-
-
-def test_show_has_a_table_of_them() -> None:
-    model = make(offer("a", 0.3, 0.0), offer("b", 0.25, 0.125), offer("c", 0.0, 0.0))
-
-    head, rows = build_empty_cells(model) or ((), [])
-
-    assert head == ("offer", "price", "billed", "empty", "costs a case")
-    assert rows == [
-        ("b", "0.50", "by call", "25 %", "0.125"),
-        ("a", "0.50", "by answer", "30 %", "0.00"),
-    ]
-    assert len(list_case_tables(model)) == 1
-    assert list_case_tables(make()) == []
 
 
 def test_many_offers_are_counted() -> None:

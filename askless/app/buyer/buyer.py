@@ -1,4 +1,4 @@
-"""Claims runs by lease, makes their calls, and delivers what is told of their ends."""
+"""Claims runs by lease, makes their calls, and delivers their webhooks."""
 
 import asyncio
 import json
@@ -240,7 +240,7 @@ class RunBuyer:
             await self.in_thread(tenant_id, end)
 
     async def leave(self) -> None:
-        """Hand back what is held; its silence would say so later."""
+        """Hand back the runs held; without it they would wait for the timeout."""
         await self.in_thread(None, lambda db: runs.leave(db, self.holder))
 
 

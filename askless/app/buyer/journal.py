@@ -1,7 +1,7 @@
 """Decide a whole file of cases without a service, on a journal beside the result.
 
-The journal is an embedded database of our own kind: the same sessions, calls, ledger
-and rules as in the service. After a crash the same command goes on where it stopped.
+The journal is an embedded database, as a service has: the same sessions, calls, ledger
+and rules. After a crash the same command goes on where it stopped.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class FileOrder:
 
 
 class FileTally(NamedTuple):
-    """How far a file has come; money in micro-units."""
+    """The progress of a file; money in micro-units."""
 
     n_ended: int
     spent: int

@@ -3,7 +3,7 @@
 import asyncio
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -224,15 +224,8 @@ def write_decisions(table: Mapping[str, list[str]], decisions: list[Decision]) -
     for decision in decisions:
         row = decision.number - 1
         cells = [column[row] for column in table.values()]
-        writer.writerow([*cells, *list_cells(decision)])
+        cells += [decision.label, f"{decision.probability:.6f}"]
+        cells += [f"{from_micros(decision.spent):.6f}", decision.stop_reason or ""]
+        cells += [" ".join(decision.features), " ".join(decision.in_doubt)]
+        writer.writerow([*cells, decision.hash or ""])
     return file.getvalue()
-
-
-def list_cells(decision: Decision) -> Iterator[str]:
-    yield decision.label
-    yield f"{decision.probability:.6f}"
-    yield f"{from_micros(decision.spent):.6f}"
-    yield decision.stop_reason or ""
-    yield " ".join(decision.features)
-    yield " ".join(decision.in_doubt)
-    yield decision.hash or ""

@@ -18,6 +18,7 @@ from askless.app.terminal.explained import (
     print_effects,
     to_json,
 )
+from askless.app.words.facts import describe_empty_answers
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.simulation.effects import compute_effects
 
@@ -64,6 +65,10 @@ def show_model(
             output.print(build_purchase_table(stored, limit, purchases))
         else:
             output.print(build_budget_table(stored))
-            for table in show.list_case_tables(stored):
-                output.print(table)
+            sessions = show.build_sessions_table(stored)
+            if sessions is not None:
+                output.print(sessions)
+            empty = describe_empty_answers(stored)
+            if empty is not None:
+                output.print(f"Empty answers: {escape(empty)}")
     print_effects(output, ensemble, effects, named)

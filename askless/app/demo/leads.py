@@ -1,13 +1,13 @@
 """Leads of a made-up company, the six vendors that know something of them, and a form.
 
-Drawn by a seeded generator: no company, person or vendor of it exists, and whatever
-stands here may be used by anybody for anything.
+A seeded generator draws them: no company, person or vendor exists, and anybody may use
+the data for anything.
 
-A lead has two hidden traits, `means` and `need`, and comes from one of four sources,
-which decide what makes it good: of those from a fair the means, of those who searched
-the need, of those who saw an advert both, of those whom a customer sent either. Vendors
-see the traits through noise. How obscure a company is decides which of them have
-nothing of it, so that their empty answers go together.
+A lead has two hidden traits, `means` and `need`, and comes from one of four sources.
+The source decides which trait makes it good: the means for a fair, the need for a
+search, both for an advert, either of them for a customer. Vendors see the traits
+through noise. A hidden obscurity of the company decides which vendors have nothing of
+it, so that their empty answers go together.
 """
 
 import csv

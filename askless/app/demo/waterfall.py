@@ -1,11 +1,11 @@
 """A waterfall as people make it by hand: a fixed order, points, and a rule to stop.
 
-It asks one vendor after the other, each lead in the same order, and adds points for
-every answer: the log odds of a good lead among the training rows of that source whose
-answer lies in the same fifth of the answers; a vendor's points are the mean of those of
-its features, which say much the same. It stops once the odds are sure enough, or
-after so many vendors. Order, sureness and number are those that served the training
-rows best, at the same price of an error as our sessions: a fair rival.
+It asks the vendors of each lead in the same order, and adds points for every answer.
+The points of a feature are the log odds of a good lead among training rows of the same
+source and the same fifth of the answers. A vendor's points are the mean of its
+features', which say much the same. It stops once the odds are sure enough, or after a
+number of vendors. Order, sureness and number served the training rows best, at the
+price of an error that our sessions have: a fair rival.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from askless.app.demo.leads import (
 N_BINS = 5
 # Leads that nobody has seen, on which the waterfall is measured.
 N_OTHERS = 2000
-# A cell counts as if it had so many rows more, as good as those of all sources.
+# Rows added to a cell, as good as those of all sources.
 SMOOTHING = 4.0
 SURENESSES = np.log(np.array([1.5, 2, 3, 4, 6, 9, 14, 20, 40, 80, 1e9]))
 
@@ -72,7 +72,7 @@ class Scored(NamedTuple):
 
 
 def decide(place: int) -> HandMade:
-    """Return what becomes of a lead that is shown, by its place."""
+    """Return the spend and decision for a lead that is shown, by its place."""
     rule, row = tune(), N_TRAINING + place
     spent, odds, counts = ask_in_order(score(), rule, np.array([row]))
     names = [VENDORS[idx].name for idx in rule.order[: int(counts[0])]]

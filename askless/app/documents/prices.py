@@ -1,7 +1,6 @@
 """Price lists in requests and in the database."""
 
 import json
-from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,7 +10,7 @@ from askless.app.documents.shape import Shape, read_shape
 from askless.app.documents.stored import StoredShape
 from askless.app.documents.words import Billing
 from askless.core.catalogue.catalogue import Billing as CoreBilling
-from askless.core.catalogue.catalogue import Catalogue, Feature, Group
+from askless.core.catalogue.catalogue import Catalogue, Group
 from askless.core.catalogue.costs import check_fee
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import RefusedError
@@ -82,13 +81,9 @@ class StoredPrices(StoredShape):
     costs: dict[str, Micros] = Field(alias="costs_micros")
     #: fees of groups, prices of bundles
     dues: dict[str, Micros] = Field(alias="dues_micros")
-    #: features and groups that are billed by call
-    features_per_call: list[str] = Field(
-        default_factory=list, exclude_if=lambda value: not value
-    )
-    groups_per_call: list[str] = Field(
-        default_factory=list, exclude_if=lambda value: not value
-    )
+    #: of features outside of bundles, and of groups; {}: the model's
+    billings: dict[str, CoreBilling] = Field(default_factory=dict)
+    group_billings: dict[str, CoreBilling] = Field(default_factory=dict)
 
 
 def write_prices(catalogue: Catalogue) -> str:
@@ -103,23 +98,14 @@ def write_prices(catalogue: Catalogue) -> str:
                 catalogue.groups, catalogue.fees.tolist(), strict=True
             )
         },
-        features_per_call=list_per_call(catalogue.features),
-        groups_per_call=list_per_call(catalogue.groups),
+        billings={
+            feature.name: feature.billing
+            for idx, feature in enumerate(catalogue.features)
+            if not catalogue.is_bundled[idx]
+        },
+        group_billings={group.name: group.billing for group in catalogue.groups},
     )
     return json.dumps(document.model_dump(), ensure_ascii=False, separators=(",", ":"))
-
-
-def list_per_call(offers: Iterable[Feature | Group]) -> list[str]:
-    return [offer.name for offer in offers if offer.billing == "per_call"]
-
-
-def build_billings(
-    offers: Iterable[Feature | Group], per_call: Sequence[str]
-) -> dict[str, CoreBilling]:
-    return {
-        offer.name: "per_call" if offer.name in per_call else "per_answer"
-        for offer in offers
-    }
 
 
 def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
@@ -131,11 +117,5 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
         else Group(group.name, fee=document.dues[group.name])
         for group in catalogue.groups
     )
-    pairs = zip(catalogue.features, catalogue.is_bundled.tolist(), strict=True)
-    singles = (feature for feature, is_bundled in pairs if not is_bundled)
-    return PriceList(
-        document.costs,
-        tuple(groups),
-        build_billings(singles, document.features_per_call),
-        build_billings(catalogue.groups, document.groups_per_call),
-    )
+    billings = document.billings, document.group_billings
+    return PriceList(document.costs, tuple(groups), *billings)

@@ -73,7 +73,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
     },
     records.EntryKind: {
         "charge": "what obtaining a feature has cost",
-        "miss": "what was paid although nothing came: billed per call",
+        "miss": "what an empty answer cost: it was billed per call",
         "reversal": "an earlier charge or miss, given back",
     },
     alarms.AlarmKind: {

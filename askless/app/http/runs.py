@@ -23,9 +23,9 @@ router = APIRouter(prefix="/predict", tags=["predict"])
     summary="Show what a decision has cost and rests on",
 )
 def get_receipt(db: ReadDb, call: Call) -> Response:
-    """What was bought in which order, what was not and why, and why it ended.
+    """Show what was bought in which order, what was not and why, and why it ended.
 
-    Its hash covers the rows of the ledger; that of a run is stored at its end.
+    Its hash covers the rows of the ledger. The receipt of a run is stored at its end.
     """
     content = receipts.read_receipt(db, call)
     return Response(content, media_type="application/json")
@@ -43,6 +43,6 @@ async def follow_run(
     id: Annotated[str, Depends(require_running)],
     last_event_id: LastEvent = 0,
 ) -> AsyncIterator[ServerSentEvent]:
-    """One event for each call that has ended, and `ended` with the run."""
+    """Stream an event for each call that has ended, and `ended` with the run."""
     async for event in stream_run(request, id, last_event_id):
         yield event

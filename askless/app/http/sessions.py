@@ -157,7 +157,7 @@ async def change_terms(
 ) -> Response:
     """Change the budget, never below what is spent, or what sessions are to reach.
 
-    Of a run also whether it buys, pauses, or goes on by hand (`run`: null).
+    A run can be paused, go on, or be handed to a person (`run`: null).
     """
     return await change(
         lambda db: starts.change(db, call, body),

@@ -1,13 +1,11 @@
 """Keys and tenants."""
 
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from askless.app.records import DEFAULT_TENANT, StoredKey
-from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.rows import StoredRows, insert_once
 from askless.app.store.database.tables import keys, tenants
 from askless.app.store.database.tenancy import owner_values
 from askless.app.store.database.transactions import Transaction
@@ -36,8 +34,7 @@ def find_person_key(db: Transaction, subject: str) -> StoredKey | None:
 def insert_person(db: Transaction, key: StoredKey) -> StoredKey:
     """Store a person's key unless they have one; return and lock the stored one."""
     values = {column.name: getattr(key, column.name) for column in ROWS.columns}
-    insert = dialect_insert(db)(keys).on_conflict_do_nothing()
-    db.execute(insert, values | owner_values(db, keys))
+    insert_once(keys, db, values | owner_values(db, keys))
     assert key.subject is not None
     stored = ROWS.first(db, BY_SUBJECT.with_for_update(), key.subject)
     assert stored is not None, "keys are never deleted"
@@ -59,16 +56,10 @@ def find_tenant(db: Transaction, name: str) -> str | None:
 def insert_tenant(db: Transaction, tenant_id: str, name: str, now: datetime) -> str:
     """Store a tenant unless there is one of the name; return the stored one's id."""
     values = {"id": tenant_id, "name": name, "created_at": now}
-    insert = dialect_insert(db)(tenants).on_conflict_do_nothing()
-    db.execute(insert, values | {"is_bootstrapped": True})
+    insert_once(tenants, db, values | {"is_bootstrapped": True})
     stored = find_tenant(db, name)
     assert stored is not None, "tenants are never deleted"
     return stored
-
-
-def dialect_insert(db: Transaction) -> Any:
-    """Return the insertion of a dialect, which may meet a row that is there."""
-    return postgresql.insert if db.dialect == "postgresql" else sqlite.insert
 
 
 def mark_bootstrapped(db: Transaction) -> bool:

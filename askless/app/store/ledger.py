@@ -106,7 +106,7 @@ ROW_ID = (
     .offset(sa.bindparam("earlier", type_=sa.Integer))
     .limit(1)
 )
-# What was written last of a session, and how often a feature was charged or missed.
+# The last digest of a session, and the number of a feature's charges and misses.
 LAST = (
     sa.select(
         ledger.c.digest,

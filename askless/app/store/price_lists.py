@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
-from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.rows import StoredRows, insert_once
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, tenant_key
 from askless.app.store.database.tenancy import owner_values
@@ -51,17 +50,10 @@ def find_same(db: Transaction, model_id: str, digest: str) -> StoredPriceList | 
     return ROWS.first(db, ROWS.query.where(is_same))
 
 
-def insert_once(db: Transaction, prices: StoredPriceList) -> StoredPriceList:
-    """Store a list unless its model has an equal one; return the stored one.
-
-    If two are stored at once, the second waits for the first.
-    """
+def insert_new(db: Transaction, prices: StoredPriceList) -> StoredPriceList:
+    """Store a list unless its model has an equal one; return the stored one."""
     values = {column.name: getattr(prices, column.name) for column in ROWS.columns}
-    values |= owner_values(db, price_lists)
-    if db.dialect == "postgresql":
-        db.execute(postgresql.insert(price_lists).on_conflict_do_nothing(), values)
-    else:
-        db.execute(sqlite.insert(price_lists).on_conflict_do_nothing(), values)
+    insert_once(price_lists, db, values | owner_values(db, price_lists))
     stored = find_same(db, prices.model_id, prices.digest)
     assert stored is not None, "lists are never deleted"
     return stored

@@ -40,13 +40,7 @@ REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 CHANGING = ("state", "document", "version", "updated_at")
 HOLD = (
     sessions.update()
-    .where(
-        IS_IT,
-        sa.or_(
-            sessions.c.budget_limit.is_(None),
-            sessions.c.budget_limit >= AFTER + sessions.c.held,
-        ),
-    )
+    .where(IS_IT, FITS)
     .values(held=sessions.c.held + AMOUNT)
     .returning(sessions.c.held)
 )
@@ -63,8 +57,8 @@ def hold(db: Transaction, session_id: str, amount: int) -> bool:
 
     One conditional statement decides, whatever else charges at the same time.
     """
-    row = execute(db, HOLD, {"session_id": session_id, "amount": amount}).first()
-    return row is not None
+    keys = {"session_id": session_id, "amount": amount, "released": 0}
+    return execute(db, HOLD, keys).first() is not None
 
 
 def set_price_list(db: Transaction, session_id: str, price_list_id: str) -> None:
@@ -87,9 +81,8 @@ def save(
 ) -> PredictSession | None:
     """Charge a locked session and store its new state, in one statement.
 
-    `released` is what a call that has ended had reserved.
-    Returns the stored session. Returns None and changes nothing if the amount exceeds
-    what remains of the budget.
+    `released` is what a call that has ended had reserved. Returns the stored session;
+    None, with nothing changed, if the amount exceeds what remains of the budget.
     """
     values = {name: getattr(session, name) for name in CHANGING}
     sums = {"session_id": session.id, "amount": amount, "released": released}

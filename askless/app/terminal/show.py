@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from askless.app.words.facts import bracket, build_empty_cells
+from askless.app.words.facts import bracket
 from askless.app.words.figures import (
     VOTE_ERROR,
     VOTE_NOTE,
@@ -99,21 +99,6 @@ def build_figures_table(
         notes=[explain_figures(shown_figures(curve), ensemble, threshold)],
         is_dense=True,
     )
-
-
-def build_empty_table(model: Model) -> Table | None:
-    """Return a table of offers that come back empty; None if there are none."""
-    cells = build_empty_cells(model)
-    if cells is None:
-        return None
-    note = "Costs a case: what its empty answers cost if every case asks for the offer."
-    return build_table("Empty answers", cells, (0, 2), [note])
-
-
-def list_case_tables(model: Model) -> list[Table]:
-    """Return the tables of how cases go and of what comes back empty, if any."""
-    tables = build_sessions_table(model), build_empty_table(model)
-    return [table for table in tables if table is not None]
 
 
 def build_sessions_table(model: Model) -> Table | None:

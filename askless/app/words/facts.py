@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from askless.app.documents.model.card import EmptyShape, read_empty_answers, read_learnt
+from askless.app.documents.model.card import read_empty_answers, read_learnt
 from askless.app.words.figures import Cells
 from askless.app.words.own_questions import describe_own_questions
 from askless.app.words.savings import describe_knee
@@ -15,11 +15,8 @@ from askless.core.model.model import Model
 # Fewer rows in a class than these say little of it.
 FEW_ROWS = 100
 
-
-# Offers that come back empty of which a card's line tells.
+# Offers that come back empty in a card's line.
 MOST_OFFERS = 8
-BILLING_WORDS = {"per_call": "by call", "per_answer": "by answer"}
-
 # More classes than these are counted and not joined by "or".
 MOST_CLASSES = 4
 
@@ -127,15 +124,11 @@ def describe_commonest(model: Model) -> list[str]:
     ]
 
 
-def list_empty_offers(model: Model) -> list[EmptyShape]:
-    """Return the offers that come back empty, those that cost most first."""
-    offers = [offer for offer in read_empty_answers(model) if offer.share > 0]
-    return sorted(offers, key=lambda offer: (-offer.cost, -offer.share))
-
-
 def describe_empty_answers(model: Model) -> str | None:
-    """Return how often offers come back empty; None where it is not known."""
-    unit, offers = model.ensemble.catalogue.cost_unit, list_empty_offers(model)
+    """Return how often offers come back empty, the dearest first; None: unknown."""
+    unit = model.ensemble.catalogue.cost_unit
+    offers = [offer for offer in read_empty_answers(model) if offer.share > 0]
+    offers.sort(key=lambda offer: (-offer.cost, -offer.share))
     words = []
     for offer in offers[:MOST_OFFERS]:
         costs = "nothing"
@@ -145,23 +138,6 @@ def describe_empty_answers(model: Model) -> str | None:
     n_more = len(offers) - len(words)
     words += [f"and {n_more} more"] if n_more else []
     return "; ".join(words) or None
-
-
-def build_empty_cells(model: Model) -> Cells | None:
-    """Return a table of offers that come back empty; None if there are none."""
-    offers, unit = list_empty_offers(model), model.ensemble.catalogue.cost_unit
-    rows: list[tuple[str, ...]] = [
-        (
-            offer.offer,
-            money(to_micros(round(offer.price, 6))),
-            BILLING_WORDS[offer.billing],
-            percent(offer.share),
-            money(to_micros(round(offer.cost, 6))),
-        )
-        for offer in offers
-    ]
-    price = f"price {bracket(unit)}".strip()
-    return (("offer", price, "billed", "empty", "costs a case"), rows) if rows else None
 
 
 def count_rows_by_class(model: Model) -> dict[str, int]:

@@ -14,7 +14,7 @@ from askless.core.kernels import Prices
 
 FeatureType = Literal["number", "boolean", "category"]
 
-#: what an offer, a bundle or a feature, charges for: each call, or only for a value
+#: whether an offer (a bundle or a feature) charges each call, or only for a value
 Billing = Literal["per_call", "per_answer"]
 
 NO_GROUP = -1
@@ -63,7 +63,7 @@ class Feature:
     value_range: tuple[float, float] | None = None
     #: the numbers that training saw, ascending, where there are at most `MOST_VALUES`
     values: tuple[float, ...] = ()
-    #: of a member of a bundle that of the bundle
+    #: a member of a bundle has that of its bundle
     billing: Billing = "per_answer"
 
     @property
@@ -94,7 +94,7 @@ class Group:
     fee: int = 0
     price: int | None = None
     label: str | None = None
-    #: of a group with a fee that of its members, unless they have their own
+    #: with a fee: the billing of members that have none of their own
     billing: Billing = "per_answer"
 
     @property
@@ -158,11 +158,9 @@ class Catalogue(Derived):
     @cached_property
     def offers(self) -> tuple[tuple[int, ...], ...]:
         """Features that one purchase reveals: those of a bundle, or one alone."""
-        offers: dict[tuple[bool, int], list[int]] = {}
-        group_idxs, is_bundled = self.group_idxs.tolist(), self.is_bundled.tolist()
-        for idx in range(len(self.features)):
-            key = is_bundled[idx], group_idxs[idx] if is_bundled[idx] else idx
-            offers.setdefault(key, []).append(idx)
+        offers: dict[tuple[bool, str], list[int]] = {}
+        for idx, is_bundled in enumerate(self.is_bundled.tolist()):
+            offers.setdefault((is_bundled, self.offer_name(idx)), []).append(idx)
         return tuple(map(tuple, offers.values()))
 
     @cached_property
@@ -173,18 +171,27 @@ class Catalogue(Derived):
             idxs[list(offer)] = number
         return idxs
 
-    @cached_property
-    def is_group_per_call(self) -> BoolArray:
-        """Which groups are billed by call; (n_groups,)."""
-        billings = [group.billing == "per_call" for group in self.groups]
-        return np.array(billings, dtype=np.bool_)
+    def offer_of(self, feature_idx: int) -> tuple[int, ...]:
+        """Return the features that one price buys: those of a bundle, or one alone."""
+        return self.offers[int(self.offer_idxs[feature_idx])]
+
+    def offer_name(self, feature_idx: int) -> str:
+        """Return the name of the offer of a feature: its bundle's, or its own."""
+        if self.is_bundled[feature_idx]:
+            return self.groups[int(self.group_idxs[feature_idx])].name
+        return self.features[feature_idx].name
+
+    def billing_of(self, feature_idx: int) -> Billing:
+        """Return the billing of the offer that has a feature."""
+        if self.is_bundled[feature_idx]:
+            return self.groups[int(self.group_idxs[feature_idx])].billing
+        return self.features[feature_idx].billing
 
     @cached_property
     def is_per_call(self) -> BoolArray:
         """Which features cost their price even if no value comes; (n_features,)."""
-        own = [feature.billing == "per_call" for feature in self.features]
-        of_group = np.append(self.is_group_per_call, False)[self.group_idxs]
-        return np.where(self.is_bundled, of_group, np.array(own, np.bool_))
+        billings = map(self.billing_of, range(len(self.features)))
+        return np.array([billing == "per_call" for billing in billings], np.bool_)
 
     @cached_property
     def prices(self) -> Prices:

@@ -20,8 +20,8 @@ class PriceList:
     """Prices that replace those of a catalogue, in micro-units.
 
     `costs` by feature; `groups` are those with another fee, or another price as a
-    bundle. `billings` by feature and `group_billings` by group replace billing where
-    they name something; that of a group is its members', but for those with their own.
+    bundle. `billings` by feature and `group_billings` by group replace the billing of
+    what they name. That of a group holds for its members that are not named themselves.
     """
 
     costs: Mapping[str, int]
@@ -36,7 +36,7 @@ def apply_prices(
     """Return a catalogue at the prices of a list; the unit of its costs stays.
 
     Groups, and features that no hypothesis reads, keep their price where the list
-    leaves them out; all keep their billing there.
+    leaves them out, and their billing too.
 
     Parameters
     ----------

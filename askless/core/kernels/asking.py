@@ -337,7 +337,7 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
     """Play a session of each case under a budget, and write where it ends.
 
     shop: the prices, and which features may be asked, (n_features,). A bundle is bought
-    whole; `reveal_offer` says what missing values cost. All of `out_ends` is 0 first.
+    whole; `reveal_offer` prices missing values. `out_ends` begins with zeros.
     """
     prices, is_askable = shop
     n_rows, n_features = cases.coded.shape

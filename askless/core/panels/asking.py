@@ -188,7 +188,5 @@ def list_first_questions(
         if first == kernels.NONE or rate < LEAST_RATE * max(rates.values(), default=0):
             break
         rates[first] = rate
-        is_open[first] = False
-        if catalogue.is_bundled[first]:
-            is_open[catalogue.group_idxs == catalogue.group_idxs[first]] = False
+        is_open[list(catalogue.offer_of(first))] = False
     return list(rates)

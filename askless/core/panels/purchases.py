@@ -24,13 +24,11 @@ class Shop(Derived):
     @cached_property
     def offers(self) -> tuple[tuple[int, ...], ...]:
         """Useful features that are bought together: those of a bundle, or one alone."""
-        offers: dict[object, list[int]] = {}
-        group_idxs = self.catalogue.group_idxs.tolist()
-        for idx in np.flatnonzero(self.is_useful).tolist():
-            is_bundled = bool(self.catalogue.is_bundled[idx])
-            key: object = ("bundle", group_idxs[idx]) if is_bundled else idx
-            offers.setdefault(key, []).append(idx)
-        return tuple(tuple(offer) for offer in offers.values())
+        useful = (
+            tuple(idx for idx in offer if self.is_useful[idx])
+            for offer in self.catalogue.offers
+        )
+        return tuple(sorted(filter(None, useful)))
 
     @cached_property
     def offer_of(self) -> dict[int, int]:

@@ -314,7 +314,8 @@ def follow_rule(
             continue
         target_idxs = walkers.panels[target].feature_idxs
         asked = next(idx for idx in target_idxs if idx not in known)
-        revealed = features_revealed_with(walkers.catalogue, asked, known)
+        offer = walkers.catalogue.offer_of(asked)
+        revealed = [idx for idx in offer if idx not in known]
         spends[rows] += price_for_rows(walkers, rows, known, revealed)
         open_ends.append((rows, known.union(revealed)))
     return spends, losses
@@ -325,16 +326,6 @@ def preferred_panel(panels: Sequence[Panel], known: frozenset[int]) -> int:
     return next(
         n for n, panel in enumerate(panels) if known.issuperset(panel.feature_idxs)
     )
-
-
-def features_revealed_with(
-    catalogue: Catalogue, asked: int, known: frozenset[int]
-) -> list[int]:
-    """Return a feature, or all members of its bundle that are not known yet."""
-    if not catalogue.is_bundled[asked]:
-        return [asked]
-    members = np.flatnonzero(catalogue.group_idxs == catalogue.group_idxs[asked])
-    return [idx for idx in members.tolist() if idx not in known]
 
 
 def price_for_rows(

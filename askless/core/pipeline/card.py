@@ -12,11 +12,10 @@ from askless.core.catalogue.prices import (
 )
 from askless.core.codes.binned_table import BinnedTable
 from askless.core.model.ensemble import Ensemble
-from askless.core.panels.emptiness import mask_offers
+from askless.core.panels.emptiness import mark_empty_offers
 from askless.core.pipeline.comparison import Comparison
 from askless.core.pipeline.validation import Validation
 from askless.core.table.dataset import Dataset
-from askless.core.table.silent import mask_of_silent
 from askless.core.training.params import BoostParams
 
 
@@ -48,29 +47,26 @@ def make_card(
 def report_empty_answers(dataset: Dataset) -> dict[str, object]:
     """Return how often each offer comes back empty; nothing if none ever does.
 
-    `share` is that of the rows' weight, `cost` what empty answers cost on the mean if
-    every case asks for the offer; amounts are in units.
+    `share` is the weight of rows where it is empty. `cost` is the mean cost of empty
+    answers if every case asks for the offer. Amounts are in units.
     """
     catalogue = dataset.catalogue
-    is_asked = ~mask_offers(catalogue, mask_of_silent(dataset.values))
-    is_empty = mask_offers(catalogue, np.isnan(dataset.values)) & is_asked
+    is_empty, is_asked = mark_empty_offers(dataset)
     if not is_empty.any():
         return {}
     asked = dataset.weights @ is_asked
     shares = dataset.weights @ is_empty / np.maximum(asked, np.finfo(float).tiny)
     offers = []
     for offer, share in zip(catalogue.offers, shares.tolist(), strict=True):
-        first = catalogue.features[offer[0]]
         price = from_micros(price_feature(catalogue, Paid(), offer[0]))
-        is_per_call = bool(catalogue.is_per_call[offer[0]])
-        is_bundled = bool(catalogue.is_bundled[offer[0]])
+        billing = catalogue.billing_of(offer[0])
         offers.append(
             {
-                "offer": first.group if is_bundled else first.name,
+                "offer": catalogue.offer_name(offer[0]),
                 "price": price,
-                "billing": "per_call" if is_per_call else "per_answer",
+                "billing": billing,
                 "share": round(share, 9),
-                "cost": round(share * price, 9) if is_per_call else 0.0,
+                "cost": round(share * price, 9) if billing == "per_call" else 0.0,
             }
         )
     return {"empty_answers": offers}

@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.catalogue.prices import Paid, price_feature
 from askless.core.errors import AnswerError, OverBudgetError, Refusal
@@ -147,8 +145,8 @@ def list_charges(
 ) -> tuple[Charge, ...]:
     """Return the charges of an answer: its feature, then the rest of its bundle.
 
-    A feature known at the start is charged only when it is ordered. One that is billed
-    by call is charged when it is unavailable, too, unless it was charged before.
+    A feature known at the start is charged only when it is ordered. A feature billed by
+    call is charged when it is unavailable, too, unless it was charged before.
     """
     feature_idx = answer.feature_idx
     kind: ChargeKind = "charge" if answer.outcome in CHARGED_OUTCOMES else "miss"
@@ -170,18 +168,18 @@ def list_charges(
 
 
 def book_purchase(catalogue: Catalogue, state: State, purchase: Purchase) -> State:
-    """Add to a session what a seller brought, at the amount that it names.
+    """Add a purchase to a session at the seller's amount.
 
     A value that is known from the start is not discarded for an empty answer.
     """
     feature_idx, amount, kind = purchase.feature_idx, purchase.amount, purchase.kind
     charges: tuple[Charge, ...] = ()
-    # What was had for nothing is charged 0, so that no correction charges it.
+    # A free value is charged 0, so that no correction charges it.
     if amount or (kind == "charge" and purchase.answers):
         charges = (Charge(feature_idx, amount, kind, purchase.provider),)
     if charges and purchase.answers:
         others = bundle_members(catalogue, state, feature_idx)
-        # An empty answer names nobody for the others: they were not bought.
+        # After an empty answer the others have no seller: they were not bought.
         seller = purchase.provider if kind == "charge" else None
         charges += tuple(Charge(idx, 0, provider=seller) for idx in others)
     answers = [
@@ -191,7 +189,7 @@ def book_purchase(catalogue: Catalogue, state: State, purchase: Purchase) -> Sta
     ]
     if not answers:
         return replace(state, charges=state.charges + charges)
-    # The charge stands with the answer for its feature, where there is one.
+    # The charge stands with the answer for its own feature, if there is one.
     answers.sort(key=lambda answer: answer.feature_idx != feature_idx)
     state = book_answer(state, answers[0], charges)
     for answer in answers[1:]:
@@ -219,36 +217,24 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
     groups = set()
     for charge in charges if catalogue.groups else ():
         group_idx = int(catalogue.group_idxs[charge.feature_idx])
-        is_vain = charge.kind == "miss" and bool(catalogue.is_bundle[group_idx])
-        if group_idx == NO_GROUP or is_vain:
+        is_bundle = bool(catalogue.is_bundle[group_idx])
+        if group_idx == NO_GROUP or (is_bundle and charge.kind == "miss"):
             continue
         # A charge of less was made when the fee was paid already.
         whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
-        if charge.amount >= whole or is_sold_whole(catalogue, charge):
+        # A seller may have charged a bundle at its own price.
+        if charge.amount >= whole or (is_bundle and charge.provider is not None):
             groups.add(group_idx)
-    features = frozenset(
-        charge.feature_idx for charge in charges if charge.kind == "charge"
-    )
-    return Paid(features, frozenset(groups))
-
-
-def is_sold_whole(catalogue: Catalogue, charge: Charge) -> bool:
-    """Return whether a seller has charged a bundle, at a price of its own."""
-    is_bundled = bool(catalogue.is_bundled[charge.feature_idx])
-    return is_bundled and charge.provider is not None
+    bought = (charge.feature_idx for charge in charges if charge.kind == "charge")
+    return Paid(frozenset(bought), frozenset(groups))
 
 
 def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
     """Return the other open members of a feature's bundle; none without a bundle."""
-    if not catalogue.is_bundled[feature_idx]:
-        return ()
-    group_idxs = catalogue.group_idxs
-    members = np.flatnonzero(group_idxs == group_idxs[feature_idx]).tolist()
-    return tuple(
-        idx for idx in members if idx != feature_idx and state.outcomes[idx] is None
-    )
+    others = (idx for idx in catalogue.offer_of(feature_idx) if idx != feature_idx)
+    return tuple(idx for idx in others if state.outcomes[idx] is None)
 
 
 def list_revealed(

@@ -12,7 +12,6 @@ from askless.core.session.policies import POLICIES
 from askless.core.session.policies.sample import Key
 from askless.core.session.position import Position
 from askless.core.session.state import Exploration, State
-from askless.core.session.uses import features_of_price
 
 # The least and the greatest chance before each question.
 RATES = 0.0, 0.5
@@ -112,11 +111,11 @@ def list_other_purchases(position: Position, policy_idx: int | None) -> list[int
     idxs: list[int] = []
     seen: set[int] = set()
     if policy_idx is not None:
-        seen.update(features_of_price(catalogue, policy_idx))
+        seen.update(catalogue.offer_of(policy_idx))
     for idx in np.flatnonzero(is_open).tolist():
         if idx not in seen:
             idxs.append(idx)
-            seen.update(features_of_price(catalogue, idx))
+            seen.update(catalogue.offer_of(idx))
     return idxs
 
 

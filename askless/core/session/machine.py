@@ -29,7 +29,7 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
 from askless.core.session.probability import compute_lead, decide_label
-from askless.core.session.promises import chance_of_empty, expect_price, make_promise
+from askless.core.session.promises import expect_charge, make_promise
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
@@ -146,12 +146,12 @@ def observe(
     """Take answers, all or none, charge them in order, and find the next question.
 
     A feature is charged at most once, on its first `value` or `ordered`, at the price
-    of that moment, and before that on its first `unavailable` if it is billed by call
-    (a miss, which pays for no value that comes later); if it is known from the start,
-    only on `ordered`, and its value counts until the result comes. The first charged
-    member of a bundle pays its price; its members without an answer become `ordered` at
-    0. An answer that the session has already changes nothing. Any feature may be
-    answered until somebody stops the session: to have nothing to ask is advice.
+    of that moment. If it is billed by call, its first `unavailable` before that is
+    charged too: a miss, which pays for no later value. A feature known from the start
+    is charged only on `ordered`, and its value counts until the result comes. The first
+    charged member of a bundle pays its price; its members without an answer become
+    `ordered` at 0. An answer that the session has already changes nothing. Any feature
+    may be answered until somebody stops the session: to have nothing to ask is advice.
 
     Parameters
     ----------
@@ -198,11 +198,11 @@ def observe(
 
 
 def take_purchase(ensemble: Ensemble, state: State, purchase: Purchase) -> State:
-    """Take what a seller brought at the amount that it charges, and go on.
+    """Take a purchase at the seller's amount, and decide the next step.
 
-    The amount is neither computed nor checked against the budget, which the caller has
-    reserved it from (`hold`), and no answer is refused, by an ended session neither.
-    Without answers nothing becomes known, and the offer stays open.
+    The amount is not checked: the caller has reserved it from the budget (`hold`). No
+    answer is refused, not even by an ended session. Without answers nothing becomes
+    known, and the offer stays open.
     """
     catalogue, answers = ensemble.catalogue, list(purchase.answers)
     for place, answer in enumerate(answers):
@@ -214,12 +214,12 @@ def take_purchase(ensemble: Ensemble, state: State, purchase: Purchase) -> State
 
 
 def hold(ensemble: Ensemble, state: State, amount: int) -> State:
-    """Reserve an amount, in micro-units, instead of what is held; decide anew."""
+    """Replace the held amount, in micro-units, and decide the next step anew."""
     return decide_next_step(ensemble, replace(state, held=amount))
 
 
 def finish(state: State) -> State:
-    """End a session for the reason that it advises to stop; unless it has ended."""
+    """End a session for the reason of its advice to stop; an ended one stays."""
     if state.is_ended:
         return state
     reason = state.stop_reason or "plan_complete"
@@ -370,6 +370,7 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     starts, _ = ensemble.readers
     prices = position.prices.tolist()
     revealed = list_revealed(ensemble.catalogue, state, feature_idx)
+    empty_chance, expected_price = expect_charge(position, feature_idx)
     return Question(
         number=count_questions(ensemble.catalogue, state.history) + 1,
         feature_idx=feature_idx,
@@ -391,6 +392,6 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         is_outside_rules=not explores and policy.is_outside_rules(position),
         explores=explores,
         policy_stop=apply_policy(ensemble, state).stop_reason if explores else None,
-        empty_chance=chance_of_empty(position, feature_idx),
-        expected_price=expect_price(position, feature_idx),
+        empty_chance=empty_chance,
+        expected_price=expected_price,
     )

@@ -38,10 +38,10 @@ def make_promise(
     error at the end is E(limit), the same in the whole session; the limit is the part
     of the budget that the session spends (`compute_limit`). The error of a state is
     E(p), p the price of what its prediction reads, all bought anew. A value known at
-    the start counts at its price if it is of the preferred panel that is known whole,
-    and adds that to the limit. An error is never below the one that is promised for
-    later. Where something that such sessions may buy came without a value, nothing is
-    promised: rows that were measured answer everything.
+    the start counts at its price, and adds it to the limit, if it belongs to the
+    preferred panel that is known whole. An error is never below the one that is
+    promised for later. Nothing is promised where something that such sessions may buy
+    came without a value: rows that were measured answer everything.
     """
     state, ensemble = position.state, position.ensemble
     budget = position.limit
@@ -83,7 +83,7 @@ def price_read(policy: Policy, position: Position, revealed: Sequence[int] = ())
 def expect_empty(position: Position) -> FloatArray | None:
     """Return the chance that each feature's offer comes back empty; (n_features,).
 
-    It follows from which offers came back empty and which with a value. None: training
+    It depends on which offers came back empty and which with a value. None: training
     saw no empty ones.
     """
     ladder = position.ensemble.panels
@@ -97,21 +97,16 @@ def expect_empty(position: Position) -> FloatArray | None:
     return chances
 
 
-def chance_of_empty(position: Position, feature_idx: int) -> float | None:
-    """Return the chance that a feature's offer comes back empty; None: not known."""
-    empty = expect_empty(position)
-    return None if empty is None else float(empty[feature_idx])
+def expect_charge(position: Position, feature_idx: int) -> tuple[float | None, int]:
+    """Return the chance that an open feature's offer is empty, and its mean charge.
 
-
-def expect_price(position: Position, feature_idx: int) -> int:
-    """Return what an open feature charges on the mean now, in micro-units.
-
-    If it is billed by answer, an empty one charges nothing.
+    The chance is None where it is not known. The charge is in micro-units; an empty
+    answer costs nothing if it is billed by answer.
     """
-    price, empty = (
-        int(position.prices[feature_idx]),
-        chance_of_empty(position, feature_idx),
-    )
-    if empty is None or position.ensemble.catalogue.is_per_call[feature_idx]:
-        return price
-    return round(price * (1.0 - empty))
+    empty, price = expect_empty(position), int(position.prices[feature_idx])
+    if empty is None:
+        return None, price
+    chance = float(empty[feature_idx])
+    if position.ensemble.catalogue.is_per_call[feature_idx]:
+        return chance, price
+    return chance, round(price * (1.0 - chance))

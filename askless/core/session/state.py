@@ -123,7 +123,7 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """What a seller brought, and what it says that this costs."""
+    """Answers of a seller, at the amount that it charges."""
 
     #: the first feature of the offer, which carries the charge
     feature_idx: int

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import UselessAnswerError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import take_answer
@@ -24,7 +23,7 @@ def refuse_useless(ensemble: Ensemble, before: State, after: State) -> None:
     """
     for charge in after.charges[len(before.charges) :]:
         idx = charge.feature_idx
-        members = features_of_price(ensemble.catalogue, idx)
+        members = ensemble.catalogue.offer_of(idx)
         if before.next_feature_idx in members or not charge.amount:
             continue
         is_of_use = (
@@ -43,7 +42,7 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
 
     `observe` refuses to charge useless answers. The feature asked is always of use.
     """
-    members = features_of_price(ensemble.catalogue, feature_idx)
+    members = ensemble.catalogue.offer_of(feature_idx)
     if state.next_feature_idx in members:
         return True
     # Any value will do: what counts is that the feature is known.
@@ -57,14 +56,6 @@ def is_any_of_use(ensemble: Ensemble, after: State, members: tuple[int, ...]) ->
     """Return whether one of some features can change what is predicted."""
     policy, position = POLICIES[after.policy], Position.of(ensemble, after)
     return any(policy.can_use(position, member) for member in members)
-
-
-def features_of_price(catalogue: Catalogue, feature_idx: int) -> tuple[int, ...]:
-    """Return the features that one price buys: a feature's bundle, or itself."""
-    if not catalogue.is_bundled[feature_idx]:
-        return (feature_idx,)
-    is_member = catalogue.group_idxs == catalogue.group_idxs[feature_idx]
-    return tuple(np.flatnonzero(is_member).tolist())
 
 
 class OpenFeatures(NamedTuple):

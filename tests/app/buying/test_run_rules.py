@@ -72,35 +72,37 @@ def model(put: Put) -> str:
     return put(shop(), "shop")
 
 
-@pytest.mark.usefixtures("buyer")
-def test_a_paused_run_buys_nothing_until_it_goes_on(
-    client: TestClient, model: str, provide: Provide, vendors: Vendors
-) -> None:
-    provide(*ALL)
-    vendors.script("visits", late(0.5))
-    session = begin(client, model)
-    wait_until(lambda: vendors.requests)
-
-    paused = client.patch(f"/predict/{session['id']}", json={"run": "paused"}).json()
-    wait_until(lambda: get(client, f"/predict/{session['id']}")["budget"]["spent"] > 0)
-    time.sleep(0.5)
-    n_requests = len(vendors.requests)
-    client.patch(f"/predict/{session['id']}", json={"run": "buying"})
-
-    assert (paused["run"]["state"], n_requests) == ("paused", 1)
-    ended = wait_for_end(client, session)
-    assert micros(ended["budget"]["spent"]) == sum(vendors.bill_by_case().values())
-
-
-@pytest.mark.usefixtures("buyer")
-def test_a_person_answers_beside_a_run_but_not_what_it_is_buying(
-    client: TestClient, model: str, provide: Provide, vendors: Vendors
-) -> None:
+@pytest.fixture
+def calling(
+    buyer: object, client: TestClient, model: str, provide: Provide, vendors: Vendors
+) -> Json:
+    """A run whose first call is on its way, for a second."""
+    del buyer
     provide(*ALL)
     vendors.script("visits", late(1.0))
     session = begin(client, model)
     wait_until(lambda: vendors.requests)
-    path = f"/predict/{session['id']}/answers"
+    return session
+
+
+def test_a_paused_run_buys_nothing_until_it_goes_on(
+    client: TestClient, calling: Json, vendors: Vendors
+) -> None:
+    paused = client.patch(f"/predict/{calling['id']}", json={"run": "paused"}).json()
+    wait_until(lambda: get(client, f"/predict/{calling['id']}")["budget"]["spent"] > 0)
+    time.sleep(0.5)
+    n_requests = len(vendors.requests)
+    client.patch(f"/predict/{calling['id']}", json={"run": "buying"})
+
+    assert (paused["run"]["state"], n_requests) == ("paused", 1)
+    ended = wait_for_end(client, calling)
+    assert micros(ended["budget"]["spent"]) == sum(vendors.bill_by_case().values())
+
+
+def test_a_person_answers_beside_a_run_but_not_what_it_is_buying(
+    client: TestClient, calling: Json, vendors: Vendors
+) -> None:
+    path = f"/predict/{calling['id']}/answers"
 
     def answer(feature: str, value: float) -> Any:
         given = {"feature": feature, "outcome": "value", "value": value}
@@ -110,27 +112,21 @@ def test_a_person_answers_beside_a_run_but_not_what_it_is_buying(
 
     assert (refused.status_code, taken.status_code) == (409, 200)
     assert refused.json()["type"].endswith("being-bought")
-    ended = wait_for_end(client, session)
+    ended = wait_for_end(client, calling)
     assert "score" not in {request.vendor for request in vendors.requests}
     bill = sum(vendors.bill_by_case().values())
     assert micros(ended["budget"]["spent"]) == bill + 600_000
 
 
-@pytest.mark.usefixtures("buyer")
 def test_a_run_that_is_stopped_writes_the_charge_of_the_call_on_its_way(
-    client: TestClient, model: str, provide: Provide, vendors: Vendors
+    client: TestClient, calling: Json, vendors: Vendors
 ) -> None:
-    provide(*ALL)
-    vendors.script("visits", late(0.5))
-    session = begin(client, model)
-    wait_until(lambda: vendors.requests)
+    client.post(f"/predict/{calling['id']}/stop")
 
-    client.post(f"/predict/{session['id']}/stop")
-
-    ended = wait_for_end(client, session)
+    ended = wait_for_end(client, calling)
     assert ended["state"] == "closed"
     assert micros(ended["budget"]["spent"]) == 1_000 == vendors.bill[0].micros
-    receipt = get(client, f"/predict/{session['id']}/receipt")
+    receipt = get(client, f"/predict/{calling['id']}/receipt")
     assert [row["amount"] for row in receipt["ledger"]] == [0.001]
     assert len(vendors.requests) == 1
 
@@ -251,6 +247,7 @@ def test_a_kept_answer_is_free_until_its_case_is_erased(
     assert micros(2 * third["budget"]["spent"]) == sum(vendors.bill_by_case().values())
 
 
+@pytest.mark.parametrize("is_erased", [True, False])
 @pytest.mark.parametrize("was_charged", [True, False])
 def test_an_operator_settles_a_call_in_doubt(
     decide: Decide,
@@ -258,23 +255,25 @@ def test_an_operator_settles_a_call_in_doubt(
     vendors: Vendors,
     client: TestClient,
     was_charged: bool,
+    is_erased: bool,
 ) -> None:
     provide(*ALL, timeout_s=0.5)
     vendors.script("score", DROP_AFTER)
-    session = decide()
+    path = f"/predict/{decide()['id']}"
     [doubt] = get(client, "/calls?state=in_doubt")["items"]
-    path = f"/calls/{doubt['id']}/settle"
+    if is_erased:
+        client.delete(path)
+    address, body = f"/calls/{doubt['id']}/settle", {"charged": was_charged}
 
-    response = client.post(path, json={"charged": was_charged})
+    response = client.post(address, json=body)
 
     assert response.status_code == 200, response.text
     assert response.json()["state"] == ("missed" if was_charged else "released")
-    spent = get(client, f"/predict/{session['id']}")["budget"]["spent"]
+    spent = get(client, path)["budget"]["spent"]
     assert spent == (0.651 if was_charged else 0.051)
-    ledger = get(client, f"/predict/{session['id']}/ledger")["items"]
-    kinds = Counter(row["kind"] for row in ledger)
+    kinds = Counter(row["kind"] for row in get(client, f"{path}/ledger")["items"])
     assert kinds["reversal"] == (0 if was_charged else 1)
-    assert client.post(path, json={"charged": was_charged}).status_code == 409
+    assert client.post(address, json=body).status_code == 409
 
 
 @pytest.mark.usefixtures("buyer")
@@ -413,25 +412,3 @@ def test_a_session_of_a_person_has_a_receipt_too(
     [bought] = receipt["bought"]
     assert (bought["provider"], bought["charged"]) == (None, 0.001)
     assert check_receipt(receipt) == []
-
-
-@pytest.mark.parametrize("was_charged", [True, False])
-def test_a_call_in_doubt_of_an_erased_case_is_settled_too(
-    decide: Decide,
-    provide: Provide,
-    vendors: Vendors,
-    client: TestClient,
-    was_charged: bool,
-) -> None:
-    provide(*ALL, timeout_s=0.5)
-    vendors.script("score", DROP_AFTER)
-    session = decide()
-    [doubt] = get(client, "/calls?state=in_doubt")["items"]
-    client.delete(f"/predict/{session['id']}")
-
-    settled = {"charged": was_charged}
-    response = client.post(f"/calls/{doubt['id']}/settle", json=settled)
-
-    assert response.status_code == 200, response.text
-    budget = get(client, f"/predict/{session['id']}")["budget"]
-    assert budget["spent"] == (0.651 if was_charged else 0.051)

@@ -49,7 +49,7 @@ def test_billing_is_replaced_where_the_list_names_it():
     made = apply_prices(CLINIC, ALL, prices, "prices")
 
     assert made.is_per_call.tolist() == [False, False, False, True]
-    assert made.is_group_per_call.tolist() == [True, True]
+    assert {group.billing for group in made.groups} == {"per_call"}
     blood = apply_prices(CLINIC, ALL, of_members, "prices")
     assert blood.is_per_call.tolist() == [False, True, False, False]
     # What a list leaves out stays.

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -274,23 +275,19 @@ def wait_for_vendors(within_s: float = STARTED_WITHIN_S) -> None:
 def store_providers(
     engine: sa.Engine, tenant_id: str, host: str, now: datetime
 ) -> None:
+    """Store the demo's providers. One that a user has put by the same name stays."""
     with transaction(engine, tenant_id) as db:
         for vendor in VENDORS:
-            store_provider(db, vendor, write_document(vendor, host), now)
-
-
-def store_provider(
-    db: Transaction, vendor: VendorTerms, document: dict[str, Any], now: datetime
-) -> None:
-    """Store a provider of the demo. One that a user has put by its name stays."""
-    stored = providers.find_locked(db, vendor.name)
-    if stored is None:
-        new = StoredProvider(providers.make_id(), vendor.name, document, now, now)
-        providers.insert(db, new)
-    elif is_of_demo(stored):
-        # Each start has a port of its own, and no failures yet.
-        fresh = {"cools_until": None, "failures": 0, "next_at": None}
-        providers.change(db, stored.id, document=document, updated_at=now, **fresh)
+            document = write_document(vendor, host)
+            key = providers.make_id()
+            new = StoredProvider(key, vendor.name, document, now, now)
+            stored = providers.find_locked(db, vendor.name)
+            if stored is None:
+                providers.insert(db, new)
+            elif is_of_demo(stored):
+                # Each start has a port of its own, and no failures yet.
+                fresh = replace(new, id=stored.id, created_at=stored.created_at)
+                providers.change(db, stored.id, **asdict(fresh))
 
 
 def is_of_demo(stored: StoredProvider) -> bool:

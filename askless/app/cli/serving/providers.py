@@ -23,14 +23,9 @@ from askless.app.cli.serving.keys import (
 )
 from askless.app.documents import files
 from askless.app.documents.buying.openapi import draft_providers
-from askless.app.documents.buying.provider_bodies import ProviderBody
-from askless.app.documents.buying.providers import (
-    PROVIDER_NAME,
-    Provider,
-    write_provider,
-)
-from askless.app.documents.buying.runs import Keys
-from askless.app.documents.shape import Shape, read_shape
+from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest
+from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.service.buying import providers as service
@@ -55,12 +50,6 @@ PAGE = 200
 Name = Annotated[str, typer.Argument(help="The provider's name.")]
 
 
-class CaseOfKeys(Shape):
-    """The keys of a case, by name."""
-
-    keys: Keys
-
-
 @commands.command("list")
 def list_providers(tenant: Tenant = FIRST) -> None:
     """List a tenant's providers, with what they have cost today."""
@@ -83,9 +72,7 @@ def write_cells(provider: ProviderBody, now: datetime) -> Iterator[str]:
     yield provider.name
     yield provider.fills
     yield "the model's" if provider.price is None else money(provider.price)
-    until = provider.cools_until
-    is_cool = until is not None and until > now
-    yield f"cools until {until:%H:%M:%S}" if is_cool else "ready"
+    yield provider.describe_state(now)
     yield money(provider.spent * MICROS_PER_UNIT)
     day = provider.ceilings.day
     yield "–" if day is None else money(day)
@@ -97,19 +84,10 @@ def show_provider(name: Name, tenant: Tenant = FIRST) -> None:
     now = datetime.now(UTC)
     with provider_transaction(tenant, name, is_read=True) as db:
         shown = service.get(db, name, now)
-    document = write_provider(Provider.model_validate(strip_state(shown)))
-    typer.echo(format_json({name: document}))
-    spent, held = (
-        money(units * MICROS_PER_UNIT) for units in (shown.spent, shown.held)
-    )
+    typer.echo(format_json({name: shown.strip_state()}))
+    amounts = shown.spent, shown.held
+    spent, held = (money(units * MICROS_PER_UNIT) for units in amounts)
     errors.print(f"spent today: {spent}, held for calls on their way: {held}")
-
-
-def strip_state(body: ProviderBody) -> dict[str, Any]:
-    """Return the document of a provider without the fields of its state."""
-    document = body.model_dump(by_alias=True, exclude_unset=True)
-    own = ProviderBody.model_fields.keys() - Provider.model_fields.keys()
-    return {name: value for name, value in document.items() if name not in own}
 
 
 @commands.command("put")
@@ -211,7 +189,7 @@ def read_keys(texts: list[str] | tuple[()]) -> dict[str, str]:
             rule = "must be NAME=TEXT, such as domain=acme.example"
             raise RefusedError([Refusal("--key", rule)])
         keys[name] = value
-    return read_shape(CaseOfKeys, {"keys": keys}, "--key").keys
+    return read_shape(ProviderTest, {"keys": keys}, "--key").keys
 
 
 @commands.command("init")

@@ -21,15 +21,15 @@ class CallBody(Answer):
         description="Null: a test of the provider.",
     )
     provider: str = Field(examples=["firmo"])
-    number: int = Field(examples=[1], description="Of its order in the session.")
+    number: int = Field(examples=[1], description="Position in the session, from 1.")
     state: CallState = Field(examples=["settled"])
     features: list[str] = Field(examples=[["size"]])
-    price: Units = Field(examples=[0.05], description="What was reserved for it.")
+    price: Units = Field(examples=[0.05], description="Amount reserved for it.")
     charged: Units = Field(examples=[0.05])
     unit: str = Field(examples=["USD"])
     attempts: int = Field(examples=[1])
     status: int | None = Field(
-        examples=[200], description="Of HTTP; null: no answer came."
+        examples=[200], description="HTTP status; null: no answer came."
     )
     reason: str | None = Field(examples=[None], description="Why it ended so.")
     latency_ms: int | None = Field(examples=[48])
@@ -44,7 +44,7 @@ class CallPage(Answer):
 
 
 class CallSettlement(Shape):
-    """The operator's word on a call in doubt."""
+    """An operator's decision on a call in doubt."""
 
     charged: bool = Field(
         examples=[False], description="Whether the provider has charged it."

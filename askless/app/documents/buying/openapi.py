@@ -29,16 +29,15 @@ NO_SERVER_NOTE = (
     "request.url: the file names no server; put the vendor's address instead of "
     f"{NO_SERVER}"
 )
-# What a path says for all of its operations.
+# Fields of a path that hold for all of its operations.
 SHARED: tuple[str, ...] = ("servers", "parameters")
 # Headers of parameters that OpenAPI says to ignore, and those of the connection.
 IGNORED_HEADERS = ("accept", "content-type", "authorization", "host")
 MAX_NAME = 100
-MAX_KEY_NAME = 100
 
 
 class DraftedProviders(NamedTuple):
-    """Providers by name as JSON, and what is to be looked at before they are put."""
+    """Drafts of providers by name, and notes to read before they are put."""
 
     providers: dict[str, Schema]
     notes: list[str]
@@ -46,7 +45,7 @@ class DraftedProviders(NamedTuple):
 
 @dataclass
 class RequestDraft:
-    """The request of an operation as it is put together."""
+    """The request of an operation, while it is being drafted."""
 
     method: str
     url: str
@@ -65,7 +64,7 @@ class RequestDraft:
 def draft_providers(document: object) -> DraftedProviders:
     """Return a draft for each suitable operation; raise RefusedError if there is none.
 
-    `fills` is the draft's own name and `price` is null: only a person knows them.
+    `fills` is the name of the draft and `price` is null: only a person knows them.
     """
     if not isinstance(document, Mapping) or not VERSION.match(
         str(document.get("openapi", ""))
@@ -94,11 +93,11 @@ def draft_providers(document: object) -> DraftedProviders:
 
 
 class UnsuitableError(Exception):
-    """An operation is none that a provider can call."""
+    """A provider can't call this operation."""
 
 
 def list_operations(references: References) -> Iterator[tuple[str, str, Schema]]:
-    """Yield path, method and operation, each with what its path says for all."""
+    """Yield path, method and operation, merged with the fields of its path."""
     for path, raw in references.get(references.document, "paths").items():
         item = references.resolve(raw)
         shared = {name: item[name] for name in SHARED if name in item}
@@ -146,9 +145,8 @@ def draft_provider(
     write_body(references, request, operation)
     write_security(references, request, operation)
     if len(leaves) > MAX_ITEMS:
-        request.notes.append(
-            f"only the first {MAX_ITEMS} values of its answer are read"
-        )
+        note = f"only the first {MAX_ITEMS} values of its answer are read"
+        request.notes.append(note)
     read = name_leaves(leaves[:MAX_ITEMS])
     return {"request": request.to_json(), "read": read}, request.notes
 
@@ -195,9 +193,9 @@ def write_url(
 def write_parameters(
     references: References, request: RequestDraft, operation: Schema
 ) -> None:
-    """Write what goes into query and headers.
+    """Write the required parameters of query and headers.
 
-    Those that are required; where nothing is, and there is no body, all in the query.
+    If none is required and there is no body, the whole query is written.
     """
     by_place = {}
     for raw in as_list(operation.get("parameters")):
@@ -231,7 +229,7 @@ def parameter_text(references: References, parameter: Schema, kind: str) -> str:
 
 
 def only_value(schema: Schema) -> Any:
-    """Return the value that a schema allows alone or takes by default, or None."""
+    """Return the only value that a schema allows, or its default, or None."""
     values = as_list(schema.get("enum"))
     return schema.get("const", values[0] if len(values) == 1 else schema.get("default"))
 
@@ -252,9 +250,9 @@ def write_body(
 
 
 def template_of(references: References, schema: Schema, name: str, depth: int) -> Any:
-    """Return the template of a value, None for what has none.
+    """Return the template of a value; None if it has no single values.
 
-    Objects and lists are as they are, with a key for each single value.
+    Objects and lists keep their form, with a key for each single value.
     """
     flat = references.flatten(schema)
     literal = only_value(flat)
@@ -305,8 +303,8 @@ def write_security(
 
 def key_name(text: str) -> str:
     """Return a text as the name of a key."""
-    plain = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:MAX_KEY_NAME]
-    return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"[:MAX_KEY_NAME]
+    plain = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:MAX_NAME]
+    return plain if re.match(r"[A-Za-z_]", plain) else f"_{plain}"[:MAX_NAME]
 
 
 def secret_name(text: str) -> str:

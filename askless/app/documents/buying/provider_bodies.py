@@ -22,7 +22,7 @@ class ProviderBody(Answer, Provider):
     updated_at: datetime = Field(examples=[EXAMPLE_TIME])
     cools_until: datetime | None = Field(
         examples=[None],
-        description="It failed or asked to wait, and is not called before.",
+        description="It failed or asked to wait, and is not called earlier.",
     )
     spent: Units = Field(examples=[3.15], description="Today, by UTC.")
     held: Units = Field(
@@ -31,8 +31,23 @@ class ProviderBody(Answer, Provider):
     warnings: list[str] = Field(
         default=[],
         examples=[["fills: no model has a bundle or feature 'firmo'"]],
-        description="Only where it was put: what no model needs yet.",
+        description="What no model uses yet; only in the answer to `PUT`.",
     )
+
+    def describe_state(self, now: datetime) -> str:
+        """Return in words whether it can be called, or until when it can't."""
+        until = self.cools_until
+        if until is None or until <= now:
+            return "ready"
+        day = "" if until.date() == now.date() else f"{until.day} {until:%B} "
+        return f"cools until {day}{until:%H:%M:%S} UTC"
+
+    def strip_state(self) -> dict[str, Any]:
+        """Return the provider as it was put, without its state."""
+        own = Provider.model_fields.keys() & self.model_fields_set
+        return self.model_dump(
+            mode="json", by_alias=True, include=own, exclude_unset=True
+        )
 
 
 class ProviderPage(Answer):
@@ -50,12 +65,12 @@ class ProviderTest(Shape):
     keys: Keys = Field(
         default_factory=dict,
         examples=[{"domain": "acme.example"}],
-        description="What the provider knows the case by; stored nowhere.",
+        description="Keys by which the provider knows the case; never stored.",
     )
 
 
 class ProviderTestResult(Answer):
-    """What a test has read and cost. Its values are stored nowhere."""
+    """The values that a test has read, which are stored nowhere, and its cost."""
 
     call: str = Field(examples=[CALL_ID], description="In the list of calls.")
     state: CallState = Field(
@@ -63,23 +78,18 @@ class ProviderTestResult(Answer):
         description="`reserved` in an answer given again: see the call itself.",
     )
     status: int | None = Field(
-        examples=[200], description="Of HTTP; null: no answer came."
+        examples=[200], description="HTTP status; null: no answer came."
     )
     reason: str | None = Field(examples=[None], description="Why it ended so.")
     values: dict[str, Any] | None = Field(
         examples=[{"size": 120}],
-        description="By feature, what was read, as the provider wrote it; null in an "
-        "answer given again.",
+        description="Values by feature, as the provider wrote them; null in an answer "
+        "given again.",
     )
     problems: dict[str, str] = Field(
-        examples=[{}], description="By feature, why its value can't be used."
+        examples=[{}], description="Reasons by feature why a value can't be used."
     )
-    price: Units = Field(examples=[0.05], description="What was reserved for it.")
+    price: Units = Field(examples=[0.05], description="Amount reserved for it.")
     charged: Units = Field(examples=[0.05])
     unit: str = Field(examples=["USD"])
     latency_ms: int | None = Field(examples=[48])
-
-
-def describe_provider(document: dict[str, Any], **more: Any) -> ProviderBody:
-    """Return the body of a stored provider; `more` are the fields of its state."""
-    return ProviderBody.model_validate({**document, **more})

@@ -1,4 +1,4 @@
-"""A provider: what its call fills, its request, what is read, what it charges."""
+"""A provider: the offer that its call fills, its request, reading and charges."""
 
 import json
 import re
@@ -26,16 +26,16 @@ from askless.app.documents.buying.templates import (
 )
 from askless.app.documents.fields import STORABLE_RULE, Amount, Key, is_storable
 from askless.app.documents.shape import Shape
+from askless.core.catalogue.catalogue import Billing
 from askless.core.catalogue.prices import MAX_UNITS, from_micros
 
-Billing = Literal["per_call", "per_answer"]
 MAX_PATH = 500
 MAX_ITEMS = 200
 MAX_URL = 2_000
 YEAR_S = 366 * 24 * 3600
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 PROVIDER_NAME = r"^[a-z0-9][a-z0-9_.-]{0,99}$"
-# These are the connection's own.
+# The connection sets these itself.
 OUR_HEADERS = (
     *("host", "content-length", "transfer-encoding", "connection"),
     "accept-encoding",
@@ -43,6 +43,21 @@ OUR_HEADERS = (
 NESTED_TOO_DEEP = "must nest less deep"
 MAX_DEPTH = 32
 VISIBLE = re.compile(r"[!-~]+")
+
+EXAMPLE: dict[str, Any] = {
+    "fills": "firmo",
+    "request": {
+        "method": "POST",
+        "url": "https://api.example/v2/company",
+        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
+        "json": {"domain": "{key.domain}"},
+    },
+    "read": {"size": "company.employees", "industry": "company.industry.name"},
+    "empty": "company == null",
+    "price": 0.05,
+    "billing": "per_call",
+    "ceilings": {"day": 25.0},
+}
 
 
 def check_path(text: str) -> str:
@@ -56,7 +71,7 @@ def check_path(text: str) -> str:
 
 def check_url(url: str) -> str:
     """Return an address; its scheme and host have no placeholders."""
-    # What parts an address passes over line ends and blanks.
+    # `urlsplit` passes over line ends and blanks.
     if not VISIBLE.fullmatch(url):
         raise ValueError("must be visible ASCII; encode the rest by percents")
     try:
@@ -75,22 +90,18 @@ def check_url(url: str) -> str:
 
 def check_texts(document: Any) -> Any:
     """Return a text or document; raise ValueError for a wrong text, by its place."""
+    where = ""
     try:
         for place, text in list_texts(document, ""):
-            check_template(text, f"{place.lstrip('.')}: " if place else "")
+            where = f"{place.lstrip('.')}: " if place else ""
+            list(read_placeholders(text))
+            if not is_storable(text):
+                raise ValueError(STORABLE_RULE)
     except RecursionError:
         raise ValueError(NESTED_TOO_DEEP) from None
-    return document
-
-
-def check_template(text: str, where: str) -> None:
-    """Raise ValueError for an unknown placeholder, and for what can't be stored."""
-    try:
-        list(read_placeholders(text))
     except ValueError as error:
         raise ValueError(f"{where}{error}") from None
-    if not is_storable(text):
-        raise ValueError(f"{where}{STORABLE_RULE}")
+    return document
 
 
 def check_json(document: Any) -> Any:
@@ -158,7 +169,7 @@ class ProviderRequest(Shape):
     )
 
     def placeholders(self) -> Iterator[Placeholder]:
-        """Yield what a case and the secrets must fill."""
+        """Yield the placeholders that keys and secrets fill."""
         document = [self.url, self.headers, self.query, self.body]
         for _, text in list_texts(document, ""):
             yield from read_placeholders(text)
@@ -189,26 +200,7 @@ class Ceilings(Shape):
 class Provider(Shape):
     """A named source whose call fills one group or feature."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "fills": "firmo",
-                    "request": {
-                        "method": "POST",
-                        "url": "https://api.example/v2/company",
-                        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
-                        "json": {"domain": "{key.domain}"},
-                    },
-                    "read": {"size": "company.employees"},
-                    "empty": "company == null",
-                    "price": 0.05,
-                    "billing": "per_call",
-                    "ceilings": {"day": 25.0},
-                }
-            ]
-        }
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     fills: Key = Field(
         examples=["firmo"],
@@ -217,12 +209,12 @@ class Provider(Shape):
     request: ProviderRequest
     read: Annotated[dict[Key, Path], Field(min_length=1, max_length=MAX_ITEMS)] = Field(
         examples=[{"size": "company.employees"}],
-        description="By feature: where its value stands in the answer, as JMESPath.",
+        description="JMESPath of each feature's value in the answer.",
     )
     empty: Path | None = Field(
         default=None,
         examples=["company == null"],
-        description="True of an answer that has nothing, as JMESPath.",
+        description="JMESPath that is true for an answer without values.",
     )
     price: Price | None = Field(
         default=None, examples=[0.05], description="Null: the catalogue's."

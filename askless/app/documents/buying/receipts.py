@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
+from askless.app.documents.http.ledger import EXAMPLE_DIGEST, SessionEntry
 from askless.app.documents.http.sessions import (
     SESSION_ID,
     Budget,
@@ -14,9 +15,7 @@ from askless.app.documents.http.sessions import (
     ModelRef,
 )
 from askless.app.documents.shape import EXAMPLE_TIME, Answer, Units
-from askless.app.documents.words import CallState, EntryKind, Outcome, StopReason
-
-EXAMPLE_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+from askless.app.documents.words import CallState, Outcome, StopReason
 
 
 class Bought(Answer):
@@ -53,23 +52,6 @@ class NotBought(Answer):
     why: str = Field(examples=["costs 0.60, and 0.21 was left"])
 
 
-class ReceiptEntry(Answer):
-    """A row of the ledger, with the digest that chains it to the one before."""
-
-    id: str = Field(examples=[f"{SESSION_ID}-1"])
-    at: datetime = Field(examples=[EXAMPLE_TIME])
-    kind: EntryKind = Field(examples=["charge"])
-    feature: str = Field(examples=["size"])
-    group: str | None = Field(examples=["firmo"])
-    amount: Units = Field(examples=[0.05])
-    unit: str = Field(examples=["USD"])
-    number: int = Field(examples=[1])
-    reverses: str | None = Field(validation_alias="reversed_id", examples=[None])
-    reason: str | None = Field(examples=[None])
-    provider: str | None = Field(examples=["firmo"])
-    digest: str = Field(examples=[EXAMPLE_DIGEST])
-
-
 class Receipt(Answer):
     """The cost of one decision, the answers that it rests on, and why it ended."""
 
@@ -97,7 +79,7 @@ class Receipt(Answer):
         examples=[{"registry": "key vat is missing"}],
         description="Providers that the case went without, each with the reason.",
     )
-    ledger: list[ReceiptEntry]
+    ledger: list[SessionEntry]
     hash: str = Field(
         default="",
         examples=[EXAMPLE_DIGEST],

@@ -17,7 +17,7 @@ KEY_RULE = f"must be a text of 1 to {MAX_KEY} characters without NUL, or an inte
 
 
 def read_key(raw: object) -> str:
-    """Return a key as text; a number of a register may come as one."""
+    """Return a key as text; registers have numbers, which may come as integers."""
     if isinstance(raw, int) and not isinstance(raw, bool):
         return str(raw)
     if isinstance(raw, str) and 1 <= len(raw) <= MAX_KEY and is_storable(raw):
@@ -60,7 +60,7 @@ class RunView(Answer):
 
 
 class RunEvent(Answer):
-    """A call that has ended; with the type `ended` only the time."""
+    """A call that has ended; the event `ended` has only the time."""
 
     at: datetime = Field(examples=[EXAMPLE_TIME])
     number: int | None = Field(default=None, examples=[1])

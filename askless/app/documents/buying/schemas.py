@@ -1,4 +1,4 @@
-"""Schemas of an OpenAPI file: references, what is joined, and their single values."""
+"""Read the schemas of an OpenAPI file: references, joined schemas, single values."""
 
 import json
 import re
@@ -19,14 +19,14 @@ Leaf = tuple[str | int, ...]
 
 
 class References:
-    """Resolves what a file refers to within itself."""
+    """Resolves the references of a file to its own parts."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.document = dict(document)
         self.n_flattened = 0
 
     def resolve(self, raw: object) -> Schema:
-        """Return an object, at the end of its references; {} for what is none."""
+        """Return the object that references lead to; {} if there is none."""
         for _ in range(MOST_STEPS):
             if not isinstance(raw, Mapping):
                 return {}
@@ -36,7 +36,7 @@ class References:
         return {}
 
     def find(self, reference: str) -> object:
-        """Return what `#/a/b` names; None for other files, and where nothing is."""
+        """Return the place that `#/a/b` names; None if it is missing or elsewhere."""
         if not reference.startswith("#/"):
             return None
         place: Any = self.document
@@ -52,9 +52,9 @@ class References:
         return self.resolve(owner.get(name))
 
     def flatten(self, raw: object) -> Schema:
-        """Return a schema with what `allOf`, `oneOf` and `anyOf` join, in one object.
+        """Return one object of a schema and of its `allOf`, `oneOf` and `anyOf`.
 
-        A schema that joins itself is joined once. Beyond `MOST_SCHEMAS` all are empty.
+        It ends after `MOST_STEPS`. Schemas after the first `MOST_SCHEMAS` are empty.
         """
         self.n_flattened += 1
         if self.n_flattened > MOST_SCHEMAS:
@@ -80,7 +80,7 @@ class References:
 
 
 def list_fields(references: References, flat: Schema) -> Iterator[tuple[str, Schema]]:
-    """Yield what a flat schema requires; where that is nothing, its single values."""
+    """Yield the required fields of a schema, or its single values if there are none."""
     required = flat["required"]
     for name, raw in flat["properties"].items():
         nested = references.flatten(raw)
@@ -97,7 +97,7 @@ def is_single(flat: Schema) -> bool:
 def list_leaves(
     references: References, schema: Schema, place: Leaf = ()
 ) -> Iterator[Leaf]:
-    """Yield where single values stand, `MOST_DEPTH` fields deep; of lists the first."""
+    """Yield places of single values, `MOST_DEPTH` fields deep; lists by the first."""
     flat = references.flatten(schema)
     n_lists = place.count(0)
     if "properties" in flat:
@@ -113,13 +113,13 @@ def list_leaves(
 
 
 def is_of(flat: Schema, kind: str) -> bool:
-    """Return whether a type, or one of several, is of a kind."""
+    """Return whether a schema's type, or one of its types, is a kind."""
     types = flat.get("type")
     return kind in types if isinstance(types, list) else types == kind
 
 
 def name_leaves(leaves: Sequence[Leaf]) -> dict[str, str]:
-    """Return paths by name: the last field's, or all of them where that is not one."""
+    """Return paths by their last field, or by all fields where several share it."""
     counts = Counter(last_name(leaf) for leaf in leaves)
     named: dict[str, str] = {}
     for leaf in leaves:

@@ -27,7 +27,7 @@ class Placeholder(NamedTuple):
 
 
 class UnfitError(Exception):
-    """A key or secret can't stand where a template has it; `name` is its name."""
+    """A key or secret can't stand where a template has it."""
 
     def __init__(self, placeholder: Placeholder) -> None:
         self.placeholder = placeholder
@@ -103,7 +103,7 @@ class Filler:
         return fill(text, self.values)
 
     def fill_json(self, document: Any) -> Any:
-        """Return a JSON document; what is no text stays as it is."""
+        """Return a JSON document with its texts filled."""
         if isinstance(document, str):
             return fill(document, self.values)
         if isinstance(document, Mapping):

@@ -11,18 +11,14 @@ from askless.app.documents.shape import EXAMPLE_TIME, Answer, Shape, Units
 from askless.app.documents.words import EntryKind
 
 ENTRY_ID = f"{SESSION_ID}-2"
+EXAMPLE_DIGEST = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
-class LedgerEntry(Answer):
+class SessionEntry(Answer):
+    """An entry of the ledger, as a receipt shows it."""
+
     id: str = Field(examples=[ENTRY_ID])
     at: datetime = Field(examples=[EXAMPLE_TIME])
-    session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
-    model: str = Field(validation_alias="model_id", examples=[MODEL_ID])
-    key: str | None = Field(
-        validation_alias="key_id",
-        examples=[None],
-        description="In whose name it was written; null: without a key.",
-    )
     feature: str = Field(examples=["chol"])
     group: str | None = Field(examples=["blood"])
     kind: EntryKind = Field(examples=["charge"])
@@ -30,21 +26,33 @@ class LedgerEntry(Answer):
     unit: str = Field(examples=["CAD"])
     number: int = Field(
         examples=[1],
-        description="Of the feature's charges and misses in the session, from 1; of a "
-        "reversal that of what it takes back.",
+        description="Counts the feature's charges and misses in the session, from 1; a "
+        "reversal has the number of what it takes back.",
     )
     reverses: str | None = Field(
         validation_alias="reversed_id",
         examples=[None],
         description="The charge or miss that a reversal takes back.",
     )
-    reason: str | None = Field(examples=[None], description="Of a reversal.")
+    reason: str | None = Field(examples=[None], description="Why it was reversed.")
     provider: str | None = Field(
-        examples=[None], description="Who was paid, where a run bought it."
+        examples=[None], description="The provider that a run paid."
     )
     digest: str = Field(
-        examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+        examples=[EXAMPLE_DIGEST],
         description="SHA-256 of the entry and of the session's entry before it.",
+    )
+
+
+class LedgerEntry(SessionEntry):
+    """An entry of the ledger, with its session, model and key."""
+
+    session: str = Field(validation_alias="session_id", examples=[SESSION_ID])
+    model: str = Field(validation_alias="model_id", examples=[MODEL_ID])
+    key: str | None = Field(
+        validation_alias="key_id",
+        examples=[None],
+        description="In whose name it was written; null: without a key.",
     )
 
 

@@ -69,7 +69,7 @@ class ModelGroup(Answer):
     price: Units | None = Field(examples=[None], description="Of a bundle.")
     billing: Billing = Field(
         examples=["per_answer"],
-        description="Of a bundle; with a fee, of members without their own.",
+        description="With a fee: the billing of members without their own.",
     )
 
     @classmethod
@@ -194,7 +194,7 @@ class Purchase(Answer):
     total: Units = Field(examples=[7.27], description="Spent after it.")
     empty_chance: float | None = Field(
         examples=[0.18],
-        description="Chance that it comes back empty where all before it came. Null: "
+        description="Chance that it comes back empty if all before it came. Null: "
         "training saw no empty answer.",
     )
     expected_price: Units = Field(

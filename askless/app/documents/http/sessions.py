@@ -116,11 +116,11 @@ class PredictRequest(WithBudget):
     keys: Keys = Field(
         default_factory=dict,
         examples=[{"domain": "acme.example"}],
-        description="What providers know the case by: no features, never logged, "
-        "erased with the case. Of a run only.",
+        description="Keys by which providers know the case. They are no features, are "
+        "never logged, and are erased with the case. For a run only.",
     )
     webhook: WebhookWish | None = Field(
-        default=None, description="Whom to tell of the run's end."
+        default=None, description="The address that is told of the run's end."
     )
     explore: float = Field(
         default=0.0,
@@ -134,7 +134,7 @@ class PredictRequest(WithBudget):
     @model_validator(mode="after")
     def _check_run(self) -> Self:
         if not self.run and (self.keys or self.webhook is not None):
-            raise ValueError("keys and webhook are of a run: say `run: true`")
+            raise ValueError("keys and webhook need `run: true`")
         return self
 
 

@@ -46,7 +46,7 @@ class SessionChange(TermsRequest):
     run: Literal["paused", "buying"] | None = Field(
         default=None,
         examples=["paused"],
-        description="Pause the run, let it go on, or null: hand it to a person.",
+        description="`paused`, `buying` to go on, or null to hand it to a person.",
     )
 
 

@@ -89,7 +89,7 @@ class LearntShape(CardShape):
 
 
 class EmptyShape(CardShape):
-    """How often an offer comes back empty, and what that costs a case; in units."""
+    """An offer's share of empty answers, and their cost for a case; in units."""
 
     offer: str
     price: Amount

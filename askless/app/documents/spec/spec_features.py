@@ -100,7 +100,7 @@ class SpecGroup(Shape):
     billing: Billing = Field(
         default="per_answer",
         examples=["per_answer"],
-        description="Of the bundle; with a fee, of members without their own.",
+        description="With a fee: the billing of members without their own.",
     )
 
     def build(self) -> Group:

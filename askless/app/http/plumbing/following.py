@@ -1,16 +1,17 @@
-"""Stream the events of trainings, and of jobs that apply a model.
+"""Stream the events of trainings, jobs and runs.
 
-One poller serves all streams of a process.
+One poller serves all streams of a kind in a process.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Header, Request
 from fastapi.sse import ServerSentEvent
+from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 
@@ -152,29 +153,41 @@ def require_unfinished(
     return check
 
 
-def get_watch(request: Request) -> Watch:
-    """Return the process's watch; make it on first use."""
+class EventKind(NamedTuple):
+    """A kind of events: how they are fetched, their body, and which ones are last."""
+
+    fetch: Callable[[Transaction, Mapping[str, int]], Events]
+    body: type[BaseModel]
+    finals: Sequence[str]
+
+
+JOB_EVENTS = EventKind(trainings.events, TrainingEvent, FINAL_STATES)
+
+
+def get_watch(request: Request, kind: EventKind) -> Watch:
+    """Return the process's watch over a kind of events; make it on first use."""
     state = request.app.state
 
     def fetch(numbers: dict[str, int]) -> Events:
         with read_db(state.engine, None) as db:
-            return trainings.events(db, numbers)
+            return kind.fetch(db, numbers)
 
-    if not hasattr(state, "watch"):
-        state.watch = Watch(fetch, lambda: bool(state.stopping))
-    watch: Watch = state.watch
-    return watch
+    if not hasattr(state, "watches"):
+        state.watches = {}
+    watches: dict[EventKind, Watch] = state.watches
+    new = Watch(fetch, lambda: bool(state.stopping), kind.finals)
+    return watches.setdefault(kind, new)
 
 
 async def stream_events(
-    request: Request, id: str, last_event_id: int
+    request: Request, id: str, last_event_id: int, kind: EventKind = JOB_EVENTS
 ) -> AsyncIterator[ServerSentEvent]:
-    """Yield the events of a training or job until it has ended."""
-    async with aclosing(get_watch(request).follow(id, last_event_id)) as events:
+    """Yield the events of a training, job or run until it has ended."""
+    watch = get_watch(request, kind)
+    async with aclosing(watch.follow(id, last_event_id)) as events:
         async for event in events:
-            data = {**event.data, "at": event.at.isoformat()}
             yield ServerSentEvent(
-                data=TrainingEvent.model_validate(data),
+                data=kind.body.model_validate({**event.data, "at": event.at}),
                 event=event.type,
                 id=str(event.number),
                 retry=RETRY_MS,

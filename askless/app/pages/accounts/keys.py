@@ -1,10 +1,8 @@
 """Keys: the list, a new one with its secret shown once, and revoking."""
 
-import re
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,16 +12,14 @@ from starlette.datastructures import FormData
 
 from askless.app.documents.http.keys import MAX_DAYS, KeyRequest
 from askless.app.documents.shape import read_shape
-from askless.app.errors import ConflictError, ReplayedError
+from askless.app.errors import ReplayedError
 from askless.app.http.plumbing.auth import Called, needs, require_scope
 from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb
-from askless.app.pages.plumbing.callers import FOREIGN, Typed
+from askless.app.pages.plumbing.callers import Typed, make_once
 from askless.app.pages.plumbing.frame import field_errors, redirect, render
 from askless.app.pages.plumbing.inputs import field_text
-from askless.app.records import Caller, Role, StoredAnswer, StoredKey
+from askless.app.records import Caller, Role, StoredKey
 from askless.app.service import keys as service
-from askless.app.service import retries
-from askless.app.store.database.transactions import Transaction
 from askless.core.errors import RefusedError
 
 router = APIRouter(prefix="/ui/keys", include_in_schema=False)
@@ -76,8 +72,6 @@ NOTICES = {
     "sent": "That form was sent before, so no second key was made. The first one's "
     "secret is not shown again: if it is lost, revoke the key and make another.",
 }
-# A form makes one key, however often it is sent.
-FORM = re.compile("[0-9a-f]{32}")
 
 
 @router.get("", dependencies=[needs("keys")])
@@ -149,12 +143,15 @@ async def create_key(
 ) -> Response:
     """Make a key, and show its secret in this response only."""
     number = field_text(form, "number")
-    if not FORM.fullmatch(number):
-        raise ConflictError("foreign-form", FOREIGN)
     try:
-        key_request = read_key_request(form, now)
+        wish = read_key_request(form, now)
         return await changes(
-            lambda db: create_once(db, number, caller, key_request, now),
+            lambda db: make_once(
+                db,
+                number,
+                now,
+                lambda: service.create_delegated_key(db, caller, wish, now),
+            ),
             lambda made: render(
                 request,
                 "key_made.html",
@@ -213,23 +210,6 @@ def parse_whole_number(text: str) -> int | str | None:
     """Return a whole number, None for an empty field, or other text, to be refused."""
     is_whole = text.isascii() and text.isdigit() and len(text) < 20
     return int(text) if is_whole else text or None
-
-
-def create_once(
-    db: Transaction,
-    number: str,
-    caller: Caller,
-    key_request: service.Wish,
-    now: datetime,
-) -> service.MadeKey:
-    """Make the key of a form; raise ReplayedError if the form was sent before."""
-    name = f"form {number}"
-    digest = sha256(name.encode()).hexdigest()
-    retries.claim_request(db, name, digest)
-    new_key = service.create_delegated_key(db, caller, key_request, now)
-    # The stored answer has no body: the secret must not be stored.
-    retries.store_answer(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
-    return new_key
 
 
 @router.get("/{id}/revoke", dependencies=[needs("keys")])

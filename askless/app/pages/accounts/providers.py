@@ -4,14 +4,13 @@ import json
 import re
 import secrets
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
-from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest
-from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.buying.provider_bodies import ProviderTest
+from askless.app.documents.buying.providers import EXAMPLE, PROVIDER_NAME, Provider
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, ReplayedError
@@ -26,11 +25,9 @@ from askless.app.http.plumbing.deps import (
     show_now,
 )
 from askless.app.http.providers import Rules
-from askless.app.pages.plumbing.callers import FOREIGN, Typed
+from askless.app.pages.plumbing.callers import Typed, make_once
 from askless.app.pages.plumbing.frame import field_errors, redirect, render
 from askless.app.pages.plumbing.inputs import field_text
-from askless.app.records import StoredAnswer
-from askless.app.service import retries
 from askless.app.service.buying import providers as service
 from askless.app.service.buying.calling import trials
 from askless.app.service.loaded import LoadedModels
@@ -43,28 +40,12 @@ WRITE = "providers:write"
 PAGE_SIZE = 50
 LAST_CALLS = 10
 NAME_RULE = "must be of a-z, 0-9, _, . and -, and begin with a letter or digit"
-EXAMPLE: dict[str, Any] = {
-    "fills": "firmo",
-    "request": {
-        "method": "POST",
-        "url": "https://api.example/v2/company",
-        "headers": {"Authorization": "Bearer {secret.FIRMO_KEY}"},
-        "json": {"domain": "{key.domain}"},
-    },
-    "read": {"size": "company.employees", "industry": "company.industry.name"},
-    "empty": "company == null",
-    "price": 0.05,
-    "billing": "per_call",
-    "ceilings": {"day": 25},
-}
 NOTICES = {
     "put": "The provider is stored.",
     "deleted": "The provider is deleted. What its calls cost stays.",
     "sent": "That form was sent before, so nobody was called a second time. The list "
     "of calls says how the first call ended; its values are stored nowhere.",
 }
-# A form tests once, however often it is sent.
-FORM = re.compile("[0-9a-f]{32}")
 
 
 @router.get("", dependencies=[needs("providers")])
@@ -81,7 +62,7 @@ def show_providers(
     return render(
         request,
         "providers.html",
-        rows=[(provider, describe_state(provider, now)) for provider in page.items],
+        rows=[(provider, provider.describe_state(now)) for provider in page.items],
         next=page.next and f"{ADDRESS}?after={page.next}",
         calls=calls.items,
         hosts=rules.hosts,
@@ -89,15 +70,6 @@ def show_providers(
         document=write_document(EXAMPLE),
         notice=NOTICES.get(request.query_params.get("done", "")),
     )
-
-
-def describe_state(provider: ProviderBody, now: datetime) -> str:
-    """Return in words whether a provider can be called, and else until when not."""
-    until = provider.cools_until
-    if until is None or until <= now:
-        return "ready"
-    day = "" if until.date() == now.date() else f"{until.day} {until:%B} "
-    return f"cools until {day}{until:%H:%M:%S} UTC"
 
 
 @router.post("", dependencies=[needs("providers")])
@@ -113,19 +85,18 @@ async def put_provider(
             lambda _: redirect(f"{ADDRESS}/{name}?done=put"),
         )
     except RefusedError as error:
-        errors = field_errors(error)
+        errors = dict(field_errors(error))
+        shown = {"name": errors.pop("name")} if "name" in errors else {}
         # All rules of the document stand at its one field.
-        broken = [
-            f"{field} {rule}" for field, rule in errors.items() if field != "name"
-        ]
-        shown = {"document": "; ".join(broken[:5])} if broken else {}
+        broken = [f"{field} {rule}" for field, rule in errors.items()]
+        shown |= {"document": "; ".join(broken[:5])} if broken else {}
         return render(
             request,
             "provider_form.html",
             422,
             typed=form,
             document=field_text(form, "document"),
-            errors={**{k: v for k, v in errors.items() if k == "name"}, **shown},
+            errors=shown,
         )
 
 
@@ -149,15 +120,12 @@ def show_provider(
 def make_view(
     db: Transaction, loaded: LoadedModels, name: str, now: datetime
 ) -> dict[str, Any]:
-    """Return what the page of a provider shows to whoever may change it."""
+    """Return the context of a provider's page, for somebody who may change it."""
     provider = service.get(db, name, now)
-    own = Provider.model_fields.keys()
-    shown = provider.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    filters = service.CallFilter(provider=name)
-    document = {field: value for field, value in shown.items() if field in own}
+    filters, document = service.CallFilter(provider=name), provider.strip_state()
     return {
         "provider": provider,
-        "state": describe_state(provider, now),
+        "state": provider.describe_state(now),
         "warnings": service.warn(db, loaded, document),
         "document": write_document(document),
         "keys": provider.request.keys,
@@ -192,7 +160,11 @@ async def test_provider(
     more: dict[str, Any]
     try:
         body = read_shape(ProviderTest, {"keys": texts}, "")
-        order = await reserve_once(trial, number, id, body.keys)
+        order = await changes.work_alone(
+            lambda db: make_once(
+                db, number, now, lambda: trials.prepare(db, trial.place, id, body.keys)
+            )
+        )
         tried = await trial.send(order, request.app.state.clock)
         status, more = 200, {"tried": tried, "values": list_values(tried)}
     except ReplayedError:
@@ -209,28 +181,6 @@ async def test_provider(
         lambda db: make_view(db, loaded, id, now),
     )
     return render(request, "provider.html", status, **view | more)
-
-
-async def reserve_once(
-    trial: Trial, number: str, name: str, keys: dict[str, str]
-) -> trials.TrialOrder:
-    """Reserve the call of a form; raise ReplayedError if the form was sent before."""
-    orders: list[trials.TrialOrder] = []
-    key = f"form {number}"
-    digest = sha256(key.encode()).hexdigest()
-
-    def reserve(db: Transaction) -> None:
-        # Claimed first: the ceiling may have no room for the second of two.
-        if FORM.fullmatch(number):
-            retries.claim_request(db, key, digest)
-        orders[:] = [trials.prepare(db, trial.place, name, keys)]
-        if not FORM.fullmatch(number):
-            raise ConflictError("foreign-form", FOREIGN)
-        answer = StoredAnswer(key, digest, 303, {}, b"", trial.place.now, None)
-        retries.store_answer(db, answer)
-
-    await trial.changes(reserve, lambda _: Response())
-    return orders[0]
 
 
 def list_values(tried: trials.TriedCall) -> list[tuple[str, str, str]]:

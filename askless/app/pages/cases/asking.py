@@ -77,15 +77,13 @@ def max_questions_left(opened: OpenSession) -> int:
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
     paid = compute_paid(catalogue, state)
-    purchases: dict[object, int] = {}
+    purchases: dict[int, int] = {}
     for idx, feature in enumerate(catalogue.features):
         if state.outcomes[idx] is not None or not ensemble.is_used[idx]:
             continue
         is_bundled = bool(catalogue.is_bundled[idx])
-        key = ("bundle", feature.group) if is_bundled else idx
-        purchases[key] = (
-            price_feature(catalogue, paid, idx) if is_bundled else feature.cost
-        )
+        price = price_feature(catalogue, paid, idx) if is_bundled else feature.cost
+        purchases[int(catalogue.offer_idxs[idx])] = price
     position, n_most = Position.of(ensemble, state), 0
     # A session that goes on beyond its worth may spend all of the budget.
     is_beyond = state.stop_reason == "not_worth_it"
@@ -148,14 +146,11 @@ def prefill_value(catalogue: Catalogue, state: State, feature: Feature) -> str:
 
 def list_alternatives(catalogue: Catalogue, view: Any) -> list[Any]:
     """Return the best alternatives to the question; a bundle counts once."""
-    offers: dict[object, Any] = {}
+    offers: dict[int, Any] = {}
     idx_of = catalogue.feature_idxs
     for question in (view.question, *view.question.alternatives):
         idx = idx_of[question.feature]
-        is_bundled = bool(catalogue.is_bundled[idx])
-        offers.setdefault(
-            ("bundle", catalogue.features[idx].group) if is_bundled else idx, question
-        )
+        offers.setdefault(int(catalogue.offer_idxs[idx]), question)
     # The first offer is the question itself.
     return [*offers.values()][1:][:N_BEST]
 

@@ -112,7 +112,8 @@ async def decide_lead(
     request: Request, form: Typed, changes: Changes, loaded: Loaded, at: At
 ) -> Response:
     """Start a run that decides a lead, and show it."""
-    lead = dict(map_numbers()).get(field_text(form, "lead"))
+    numbered = {str(number): lead for number, lead in number_leads()}
+    lead = numbered.get(field_text(form, "lead"))
     if lead is None:
         raise NotFoundError("lead")
     wish = starts.RunStart(
@@ -123,10 +124,6 @@ async def decide_lead(
         lambda db: starts.start(db, loaded, wish, at),
         lambda opened: redirect(f"/ui/sessions/{opened.session.id}/receipt"),
     )
-
-
-def map_numbers() -> Iterator[tuple[str, Lead]]:
-    return ((str(number), lead) for number, lead in number_leads())
 
 
 def terms_of(lead: Lead) -> dict[str, Any]:

@@ -82,15 +82,15 @@ def render_receipt(
     *,
     may_change: bool,
     status: int = 200,
-    refusal: str = "",
 ) -> HTMLResponse:
+    """Render the page of a receipt; it says so where a change came too late."""
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
         return render(request, "erased.html", status, view=opened.view)
     receipt = json.loads(receipts.read_receipt(db, call))
     context = describe_receipt(opened, receipt) | {
         "may_change": may_change,
-        "refusal": refusal,
+        "refusal": OVER if status == 409 else "",
         "comparison": compare_lead(opened, receipt),
     }
     return render(request, "receipt.html", status, **context)
@@ -204,11 +204,6 @@ async def change_run(
             request,
             changes.caller.tenant_id,
             lambda db: render_receipt(
-                request,
-                db,
-                call,
-                may_change=may_change,
-                status=409,
-                refusal=OVER,
+                request, db, call, may_change=may_change, status=409
             ),
         )

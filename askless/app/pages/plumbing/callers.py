@@ -1,12 +1,13 @@
 """Identify a page's caller by cookie, and check forms for forgery."""
 
+import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from hashlib import sha256
 from hmac import compare_digest
 from hmac import new as new_hmac
-from typing import Annotated
+from typing import Annotated, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -18,8 +19,9 @@ from askless.app.errors import ConflictError, UnknownKeyError
 from askless.app.http.plumbing.auth import ANYBODY, PAGE_CALLER, READING, Guard
 from askless.app.http.plumbing.deps import read_db
 from askless.app.pages.plumbing.environment import TOKEN
-from askless.app.records import Caller, StoredKey
-from askless.app.service import keys, sign_ins
+from askless.app.records import Caller, StoredAnswer, StoredKey
+from askless.app.service import keys, retries, sign_ins
+from askless.app.store.database.transactions import Transaction
 
 COOKIE = "askless_ui"
 PATH = "/ui"
@@ -27,6 +29,8 @@ LABEL = b"askless form"
 # A table may have a thousand columns, and each has several fields.
 MAX_FIELDS = 20_000
 FOREIGN = "The token in the form is not the one that this browser was given."
+FORM_NUMBER = re.compile("[0-9a-f]{32}")
+Made = TypeVar("Made")
 
 
 def get_or_make_cookie(request: Request) -> str:
@@ -134,3 +138,21 @@ def sign_in_address(request: Request) -> str:
 
 
 Typed = Annotated[FormData, Depends(get_typed_fields)]
+
+
+def make_once(
+    db: Transaction, number: str, now: datetime, make: Callable[[], Made]
+) -> Made:
+    """Return what a form makes; raise ReplayedError if the form was sent before.
+
+    The stored answer has no body: what was made may be a secret.
+    """
+    if not FORM_NUMBER.fullmatch(number):
+        raise ConflictError("foreign-form", FOREIGN)
+    name = f"form {number}"
+    digest = sha256(name.encode()).hexdigest()
+    # Claimed first: there may be no room for the second of two.
+    retries.claim_request(db, name, digest)
+    made = make()
+    retries.store_answer(db, StoredAnswer(name, digest, 303, {}, b"", now, None))
+    return made

@@ -1,4 +1,4 @@
-"""Settle calls in doubt: somebody has asked the provider what became of them."""
+"""Settle calls in doubt, after an operator has asked the provider."""
 
 from dataclasses import replace
 
@@ -20,9 +20,9 @@ def settle_doubt(
 ) -> StoredCall:
     """Write that a provider has charged a call in doubt, or that it has not.
 
-    Its charge stands or is reversed; what is still pending of it is unknown then. Who
-    knows the values answers them before, as results that were ordered. `at_session` is
-    a call about no session yet. Raises ConflictError for a call that is not in doubt.
+    The charge stands or is reversed, and pending features become unknown. Values that
+    somebody knows must be answered before, as results of orders. `at_session` gets its
+    session here. Raises ConflictError for a call that is not in doubt.
     """
     session_id = calls.get(db, call_id).session_id
     # A test of a provider has no session.

@@ -10,6 +10,10 @@ from askless.core.catalogue.prices import from_micros
 
 list_ended = runs.list_ended
 CALL, ENDED = "call", "ended"
+SHOWN = (
+    *("number", "provider", "features", "state", "unit", "reason", "latency_ms"),
+    *("before", "after"),
+)
 
 
 def list_events(
@@ -35,15 +39,5 @@ def list_events(
 
 def show_call(call: StoredCall) -> dict[str, object]:
     """Return what an event says of a call: no value, no key."""
-    return {
-        "number": call.number,
-        "provider": call.provider,
-        "features": list(call.features),
-        "state": call.state,
-        "charged": from_micros(call.charged),
-        "unit": call.unit,
-        "reason": call.reason,
-        "latency_ms": call.latency_ms,
-        "before": call.before,
-        "after": call.after,
-    }
+    shown = {name: getattr(call, name) for name in SHOWN}
+    return shown | {"charged": from_micros(call.charged)}

@@ -1,6 +1,5 @@
 """The runs of a whole file, in a database that has nothing else."""
 
-import json
 from typing import NamedTuple
 
 from askless.app.records import ModelHead
@@ -37,13 +36,12 @@ def find_model(db: Transaction) -> ModelHead | None:
 
 
 def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decision:
-    """Return what became of the case with a number."""
+    """Return the decision on the case with a number."""
     session = sessions.find_referred(db, str(number))
     model = loaded.get(db, session.model_id, session.price_list_id)
     state = open_stored(session, model)
     forecast = machine.forecast(model.ensemble, state)
     made, run = calls.list_of_session(db, session.id), runs.find(db, session.id)
-    receipt = json.loads((run and run.receipt) or "{}")
     return Decision(
         number=number,
         label=model.ensemble.classes[forecast.label].label,
@@ -52,5 +50,5 @@ def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decisio
         stop_reason=state.stop_reason,
         features=tuple(dict.fromkeys(n for call in made for n in call.features)),
         in_doubt=tuple(call.provider for call in made if call.state == "in_doubt"),
-        hash=receipt.get("hash"),
+        hash=None if run is None else run.digest,
     )

@@ -3,7 +3,6 @@
 import base64
 import binascii
 import json
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +11,10 @@ from askless.app.service.buying.calling.reading import MissingError, read_secret
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import sessions
 from askless.app.store.buying import deliveries, runs
-from askless.app.store.buying.deliveries import Delivery
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.prices import from_micros
 
-claim_due = deliveries.claim_due
+claim_due, note_attempt = deliveries.claim_due, deliveries.note_attempt
 MARK = "whsec_"
 
 
@@ -31,7 +29,7 @@ class Notice(NamedTuple):
 def make_notice(
     db: Transaction, loaded: LoadedModels, session_id: str
 ) -> Notice | None:
-    """Return what is told of a run's end; None: it was erased."""
+    """Return the notice of a run's end; None: it was erased."""
     run = runs.find(db, session_id)
     if run is None or run.webhook is None or run.ended_at is None:
         return None
@@ -71,17 +69,3 @@ def is_secret(text: str) -> bool:
         return bool(base64.b64decode(text.removeprefix(MARK) + "=="))
     except (binascii.Error, ValueError):
         return False
-
-
-def note_attempt(
-    db: Transaction,
-    delivery: Delivery,
-    state: str,
-    status: int | None,
-    next_at: datetime,
-) -> None:
-    """Store what became of an attempt."""
-    if state == "pending":
-        deliveries.postpone(db, delivery.session_id, next_at, status)
-    else:
-        deliveries.end(db, delivery.session_id, state, status)

@@ -1,4 +1,4 @@
-"""Which providers fill what a model may ask for, and at what prices.
+"""Find the providers of what a model may ask for, and their prices.
 
 An offer is what one call buys: a bundle, or a feature. Several providers of an offer
 are alternatives: the cheapest comes first, and the next one only where those before
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from askless.app.documents.buying.providers import Billing, Provider
+from askless.app.documents.buying.providers import Provider
 from askless.app.documents.shape import read_shape
 from askless.app.records import StoredProvider
 from askless.app.store.buying import providers
@@ -21,6 +21,8 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.arrays import BoolArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.errors import Refusal
+
+offer_name, billing_of = Catalogue.offer_name, Catalogue.billing_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def list_fillers(
 
 
 def price_filler(filler: Filler, own: int) -> int:
-    """Return what a provider charges; `own` is the catalogue's price."""
+    """Return the price of a provider; `own` is the catalogue's."""
     price = filler.provider.price
     return own if price is None else price
 
@@ -78,19 +80,8 @@ def open_fillers(db: Transaction) -> dict[str, Filler]:
 
 
 def list_offers(catalogue: Catalogue) -> dict[str, tuple[int, ...]]:
-    """Return the features of each offer: of a bundle by its name, others by theirs."""
-    offers: dict[str, tuple[int, ...]] = {}
-    for idx in range(len(catalogue.features)):
-        name = offer_name(catalogue, idx)
-        offers[name] = (*offers.get(name, ()), idx)
-    return offers
-
-
-def offer_name(catalogue: Catalogue, feature_idx: int) -> str:
-    """Return the name of the offer that has a feature."""
-    if catalogue.is_bundled[feature_idx]:
-        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].name
-    return catalogue.features[feature_idx].name
+    """Return the features of each offer, by the offer's name."""
+    return {offer_name(catalogue, offer[0]): offer for offer in catalogue.offers}
 
 
 def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
@@ -101,17 +92,10 @@ def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
     return catalogue.features[first].cost
 
 
-def billing_of(catalogue: Catalogue, feature_idx: int) -> Billing:
-    """Return by what the offer of a feature is billed."""
-    if catalogue.is_bundled[feature_idx]:
-        return catalogue.groups[int(catalogue.group_idxs[feature_idx])].billing
-    return catalogue.features[feature_idx].billing
-
-
 def charge_as(
     catalogue: Catalogue, own: Catalogue, fillers: Iterable[Filler]
 ) -> Catalogue:
-    """Return a catalogue at the prices and by the billing of one provider an offer.
+    """Return a catalogue at the prices and billing of one provider for each offer.
 
     `own` is the model's: the catalogue may have those of another provider already.
     """

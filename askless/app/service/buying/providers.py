@@ -54,7 +54,7 @@ def put(
 ) -> PutProvider:
     """Create or replace a provider; raise RefusedError for what can't be called.
 
-    It cools down as before. What it answered before is forgotten if it reads otherwise.
+    It cools down as before. Its cached answers are deleted if the document changes.
     """
     refusals = [*check_calls(rules, provider)]
     if refusals:
@@ -107,16 +107,8 @@ def describe(
 ) -> bodies.ProviderBody:
     """Return the body of a provider; `day` is what is held of it and was spent."""
     held, spent = day
-    return bodies.describe_provider(
-        provider.document,
-        name=provider.name,
-        created_at=provider.created_at,
-        updated_at=provider.updated_at,
-        cools_until=provider.cools_until,
-        held=held,
-        spent=spent,
-        **more,
-    )
+    more |= provider.document
+    return bodies.ProviderBody.of(provider, held=held, spent=spent, **more)
 
 
 def describe_put(
@@ -139,7 +131,7 @@ def day_of(now: datetime) -> str:
 
 
 def warn(db: Transaction, loaded: LoadedModels, document: dict[str, Any]) -> list[str]:
-    """Return what of a provider none of the tenant's newest models has a use for."""
+    """Return the offers and features of a provider that no newest model has."""
     fills, read = document["fills"], document["read"]
     known = set[str]()
     for catalogue in list_catalogues(db, loaded):
@@ -155,7 +147,7 @@ def warn(db: Transaction, loaded: LoadedModels, document: dict[str, Any]) -> lis
 
 
 def list_catalogues(db: Transaction, loaded: LoadedModels) -> Iterator[Catalogue]:
-    """Yield the catalogues of the newest models, one of a name, and of champions."""
+    """Yield the catalogues of champions, and of the newest model of each name."""
     names = set[str]()
     for head in models.page(db, MOST_MODELS, None).items:
         if head.name not in names or head.is_champion:
@@ -170,5 +162,5 @@ def get_call(db: Transaction, call_id: str) -> call_bodies.CallBody:
 def page_of_calls(
     db: Transaction, limit: int, after: str | None, filters: CallFilter
 ) -> call_bodies.CallPage:
-    listed = calls.page(db, limit, after, *filters)
+    listed = calls.page(db, limit, after, **filters._asdict())
     return call_bodies.CallPage.model_validate(listed)

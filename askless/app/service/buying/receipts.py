@@ -1,4 +1,4 @@
-"""Write the receipt of a session, and verify one that somebody kept."""
+"""Write the receipt of a session."""
 
 import json
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from askless.app.documents.buying.receipts import (
     Bought,
     NotBought,
     Receipt,
-    ReceiptEntry,
     digest_receipt,
 )
 from askless.app.documents.http import sessions as bodies
+from askless.app.documents.http.ledger import SessionEntry
 from askless.app.records import StoredCall, StoredRun
 from askless.app.service.buying.offers import list_offers, list_used
 from askless.app.service.sessions.opened import (
@@ -42,14 +42,12 @@ def write_receipt(
 ) -> tuple[str, str]:
     """Return the receipt of a session as JSON text, and its hash."""
     receipt = make_receipt(db, opened, run)
-    document = receipt.model_dump(mode="json")
-    digest = digest_receipt(document)
-    text = json.dumps(document | {"hash": digest}, ensure_ascii=False)
-    return text, digest
+    text = json.dumps(receipt.model_dump(mode="json"), ensure_ascii=False)
+    return text, receipt.hash
 
 
 def read_receipt(db: Transaction, call: SessionCall) -> str:
-    """Return the receipt of a session as JSON text: as its run's end has written it.
+    """Return the receipt of a session as JSON text, stored at the end of its run.
 
     Raises ClosedError if the session was erased.
     """
@@ -60,11 +58,9 @@ def read_receipt(db: Transaction, call: SessionCall) -> str:
 
 
 def show_receipt(db: Transaction, call: SessionCall) -> Receipt:
-    """Return the receipt of a session as it is now, with its hash."""
+    """Return the receipt of a session as it is now."""
     opened = find_open(db, call)
-    receipt = make_receipt(db, opened, opened.run)
-    digest = digest_receipt(receipt.model_dump(mode="json"))
-    return receipt.model_copy(update={"hash": digest})
+    return make_receipt(db, opened, opened.run)
 
 
 def make_receipt(
@@ -79,7 +75,7 @@ def make_receipt(
     head = models.get_deleted_too(db, session.model_id)
     entries = ledger.list_of_session(db, session.id)
     left_out = {} if run is None else run.left_out
-    return Receipt(
+    receipt = Receipt(
         session=session.id,
         model=bodies.ModelRef(id=session.model_id, name=opened.model.name),
         version=head.version,
@@ -107,8 +103,10 @@ def make_receipt(
         ],
         not_bought=list_not_bought(opened, made),
         left_out=left_out,
-        ledger=[ReceiptEntry.of(entry) for entry in entries],
+        ledger=[SessionEntry.of(entry) for entry in entries],
     )
+    digest = digest_receipt(receipt.model_dump(mode="json"))
+    return receipt.model_copy(update={"hash": digest})
 
 
 def show_value(opened: OpenSession, idx: int) -> Any:
@@ -150,7 +148,7 @@ def show_outcomes(opened: OpenSession, idxs: Sequence[int]) -> dict[str, Any]:
 
 
 def list_answered(opened: OpenSession, made: Sequence[StoredCall]) -> list[Bought]:
-    """Return what persons answered and what nobody was left for, in order.
+    """Return what people answered and what no provider was left for, in order.
 
     A call that brought nothing does not stand for the answer of a person after it.
     """

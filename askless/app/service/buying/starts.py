@@ -52,9 +52,9 @@ def start(
 ) -> OpenSession:
     """Open a session that the buyer carries out.
 
-    Its prices are those of the providers. A feature that costs something and that
-    nobody fills is refused by name, before anything is bought; a provider whose key
-    the case lacks is left out.
+    Its prices are those of the providers. Before anything is bought, a feature that
+    costs something and that no provider fills is refused by name. A provider is left
+    out if the case lacks one of its keys.
     """
     request = wish.request
     check_terms(wish)
@@ -63,8 +63,7 @@ def start(
     def reprice(ensemble: Ensemble) -> Catalogue:
         catalogue = ensemble.catalogue
         fillers.update(list_fillers(open_fillers(db).values(), catalogue))
-        used = list_used(ensemble.is_used, catalogue)
-        for offer in fillers.keys() - used:
+        for offer in fillers.keys() - list_used(ensemble.is_used, catalogue):
             del fillers[offer]
         refusals = check_filled(catalogue, ensemble.is_used, request.known, fillers)
         if refusals:
@@ -95,12 +94,9 @@ def start(
 
 def first_usable(listed: Sequence[Filler], request: PredictRequest) -> Filler:
     """Return the cheapest provider of an offer that has all its keys, or the first."""
-    has_keys = (
-        filler
-        for filler in listed
-        if request.keys.keys() >= {*filler.provider.request.keys}
-    )
-    return next(has_keys, listed[0])
+    keys = request.keys.keys()
+    usable = (filler for filler in listed if keys >= {*filler.provider.request.keys})
+    return next(usable, listed[0])
 
 
 def give_up_unfilled(
@@ -110,7 +106,7 @@ def give_up_unfilled(
     left_out: dict[str, str],
     at: Moment,
 ) -> OpenSession:
-    """Answer `unknown` for what nobody can fill for this case."""
+    """Answer `unknown` for features that no provider can fill for this case."""
     ensemble, state = opened.model.ensemble, opened.state
     catalogue = ensemble.catalogue
     for idx, outcome in enumerate(opened.state.outcomes):

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from askless.app.documents.buying.receipts import (
     Receipt,
-    ReceiptEntry,
     digest_receipt,
 )
+from askless.app.documents.http.ledger import SessionEntry
 from askless.app.records import LedgerEntry
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import runs
@@ -41,25 +41,16 @@ def check_receipt(document: dict[str, Any]) -> list[str]:
 
 def read_entry(session_id: str, row: dict[str, Any]) -> LedgerEntry:
     """Return a row of a receipt as the ledger has it."""
-    raw = {**row, "reversed_id": row.get("reverses")}
-    raw.pop("reverses", None)
-    entry = ReceiptEntry.model_validate(raw | {"amount": to_micros(row["amount"])})
-    reverses = entry.reverses and int(entry.reverses.rpartition("-")[2])
-    return LedgerEntry(
-        position=int(entry.id.rpartition("-")[2]),
-        at=entry.at,
-        session_id=session_id,
-        feature=entry.feature,
-        group=entry.group,
-        kind=entry.kind,
-        amount=to_micros(row["amount"]),
-        unit=entry.unit,
-        number=entry.number,
-        reverses=reverses or None,
-        reason=entry.reason,
-        provider=entry.provider,
-        digest=entry.digest,
-    )
+    amount = to_micros(row["amount"])
+    entry = SessionEntry.model_validate(row | {"amount": amount}, by_name=True)
+    values: dict[str, Any] = entry.model_dump(exclude={"id"}) | {"amount": amount}
+    values["position"] = read_position(entry.id)
+    values["reverses"] = entry.reverses and read_position(entry.reverses)
+    return LedgerEntry(session_id=session_id, **values)
+
+
+def read_position(entry_id: str) -> int:
+    return int(entry_id.rpartition("-")[2])
 
 
 def check_chain(rows: Sequence[LedgerEntry]) -> Iterator[str]:

@@ -38,7 +38,7 @@ from askless.core.session.policies import check_policy
 from askless.core.session.state import StopRule
 from askless.core.session.steps import add_step_chances
 
-#: what a run's providers charge, as the catalogue of its session
+#: makes the catalogue at the prices of a run's providers
 Reprice = Callable[[Ensemble], Catalogue]
 
 
@@ -58,7 +58,7 @@ def choose_model(
 ) -> ChosenModel:
     """Find the model of a new session, and store the requested price list.
 
-    `reprice` returns the prices of a run, which its providers say.
+    `reprice` returns the catalogue at the prices of a run's providers.
     """
     head = lock_model(db, loaded, request.model)
     own = ensemble = loaded.get(db, head.id).ensemble
@@ -91,7 +91,7 @@ def start(
     at: Moment,
     reprice: Reprice | None = None,
 ) -> OpenSession:
-    """Open a session; nothing is charged yet. With `reprice` it is a run's.
+    """Open a session, with `reprice` that of a run; nothing is charged yet.
 
     Raises NotFoundError for an unknown model, RefusedError for a broken rule, and
     LimitError if the key has too many sessions.

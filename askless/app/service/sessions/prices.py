@@ -23,7 +23,7 @@ def store_prices(
     key = price_lists.make_id()
     prices = StoredPriceList(key, model_id, digest, document, now)
     stored = price_lists.find_same(db, model_id, digest)
-    return stored or price_lists.insert_once(db, prices)
+    return stored or price_lists.insert_new(db, prices)
 
 
 def reprice(

@@ -69,7 +69,7 @@ def erased_view(session: PredictSession, model_name: str) -> bodies.Session:
 def run_view(session: PredictSession, run: StoredRun | None) -> RunView | None:
     """Return the body of a session's run.
 
-    That of a closed session has ended, once no call is on its way any more.
+    The run of a closed session has ended once no call is on its way.
     """
     if run is None:
         return None
@@ -84,7 +84,7 @@ def view_of(
     ensemble = model.ensemble
     features = ensemble.catalogue.features
     if state.held:
-        # What else could be asked while a call is on its way.
+        # Another question is possible while a call is on its way.
         state = machine.hold(ensemble, state, state.held)
     question = machine.next_question(ensemble, state)
     return bodies.Session.of(

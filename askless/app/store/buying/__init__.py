@@ -1,1 +1,1 @@
-"""Providers, runs, calls, and what is told of their end."""
+"""Providers, runs, calls, and webhooks."""

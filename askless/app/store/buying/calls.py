@@ -122,15 +122,9 @@ def list_ended(db: Transaction, session_ids: Sequence[str]) -> list[StoredCall]:
 
 
 def page(
-    db: Transaction,
-    limit: int,
-    after: str | None,
-    provider: str | None = None,
-    session_id: str | None = None,
-    state: str | None = None,
+    db: Transaction, limit: int, after: str | None, **wishes: str | None
 ) -> Page[StoredCall]:
-    """Return a page of calls, newest first, with a provider, session or state."""
-    wishes = {"provider": provider, "session_id": session_id, "state": state}
+    """Return a page of calls, newest first; `wishes` are values of columns."""
     conditions = [
         calls.c[name] == value for name, value in wishes.items() if value is not None
     ]

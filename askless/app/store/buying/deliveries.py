@@ -47,7 +47,7 @@ def insert(db: Transaction, session_id: str, now: datetime) -> None:
 def claim_due(
     db: Transaction, now: datetime, again_at: datetime, most: int
 ) -> list[Delivery]:
-    """Claim webhooks of all tenants that are due; each is due again at a later time."""
+    """Claim due webhooks of all tenants; each is due again at `again_at`."""
     due = (
         sa.select(deliveries.c.session_id)
         .where(deliveries.c.state == "pending", deliveries.c.next_at <= now)
@@ -64,19 +64,14 @@ def claim_due(
     return [Delivery(*tuple(row)) for row in db.execute(postpone)]
 
 
-def end(db: Transaction, session_id: str, state: str, status: int | None) -> None:
-    """Write that a webhook arrived, or is given up."""
-    values = {"state": state, "status": status}
-    execute(
-        db, deliveries.update().where(IS_IT).values(**values), {"whose": session_id}
-    )
-
-
-def postpone(
-    db: Transaction, session_id: str, next_at: datetime, status: int | None
+def note_attempt(
+    db: Transaction,
+    delivery: Delivery,
+    state: str,
+    status: int | None,
+    next_at: datetime,
 ) -> None:
-    """Write that a webhook did not arrive, and when it is sent again."""
-    values = {"next_at": next_at, "status": status}
-    execute(
-        db, deliveries.update().where(IS_IT).values(**values), {"whose": session_id}
-    )
+    """Store whether a webhook arrived, is given up, or is sent again at `next_at`."""
+    change = deliveries.update().where(IS_IT)
+    values = {"state": state, "status": status, "next_at": next_at}
+    execute(db, change.values(**values), {"whose": delivery.session_id})

@@ -1,20 +1,16 @@
 """Providers, what they cost in a day, and what they answered before."""
 
-from dataclasses import fields
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from askless.app.records import StoredProvider
-from askless.app.store.database.rows import StoredRows
+from askless.app.store.database.rows import StoredRows, insert_into, insert_once
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, tenant_key
-from askless.app.store.database.tenancy import (
-    execute,
-    is_own,
-    owner_values,
-)
+from askless.app.store.database.tenancy import execute, is_own, owner_values
 from askless.app.store.database.transactions import Transaction
 
 providers = sa.Table(
@@ -47,7 +43,7 @@ provider_days = sa.Table(
     sa.CheckConstraint("spent >= 0", name="spent"),
 )
 
-# By the digest of a request: what was read from its answer. It goes with its case.
+# The values read from an answer, by the digest of its request; erased with the case.
 cached_answers = sa.Table(
     "cached_answers",
     metadata,
@@ -103,16 +99,16 @@ FORGET_FAILURES = (
 NO_CEILING = 2**62
 
 
-def find(db: Transaction, name: str) -> StoredProvider | None:
-    return ROWS.first(db, BY_NAME, name)
-
-
 def get(db: Transaction, name: str) -> StoredProvider:
-    return ROWS.require(find(db, name))
+    return ROWS.require(ROWS.first(db, BY_NAME, name))
+
+
+def find_locked(db: Transaction, name: str) -> StoredProvider | None:
+    return ROWS.first(db, LOCKED, name)
 
 
 def get_locked(db: Transaction, name: str) -> StoredProvider:
-    return ROWS.require(ROWS.first(db, LOCKED, name))
+    return ROWS.require(find_locked(db, name))
 
 
 def lock(db: Transaction, stored: StoredProvider) -> StoredProvider | None:
@@ -121,10 +117,6 @@ def lock(db: Transaction, stored: StoredProvider) -> StoredProvider | None:
     SQLite has one writer at a time, so that nothing has changed since.
     """
     return stored if db.dialect == "sqlite" else find_locked(db, stored.name)
-
-
-def find_locked(db: Transaction, name: str) -> StoredProvider | None:
-    return ROWS.first(db, LOCKED, name)
 
 
 def forget_failures(db: Transaction, name: str) -> None:
@@ -139,8 +131,7 @@ def list_all(db: Transaction) -> list[StoredProvider]:
 
 def insert_new(db: Transaction, provider: StoredProvider) -> bool:
     """Insert a provider; return False if there is one of its name."""
-    values = {field.name: getattr(provider, field.name) for field in fields(provider)}
-    insert_once(db, providers, values)
+    insert_once(providers, db, asdict(provider) | owner_values(db, providers))
     return get(db, provider.name).id == provider.id
 
 
@@ -158,12 +149,13 @@ def reserve(
 
     One conditional statement decides, whatever else reserves at the same time.
     """
-    keys = {"who": name, "when": day, "amount": amount}
-    limit = NO_CEILING if ceiling is None else ceiling
-    row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+    keys: dict[str, Any] = {"who": name, "when": day, "amount": amount}
+    keys["ceiling"] = NO_CEILING if ceiling is None else ceiling
+    row = execute(db, RESERVE, keys).first()
     if row is None and find_day(db, name, day) is None:
-        add_day(db, name, day)
-        row = execute(db, RESERVE, keys | {"ceiling": limit}).first()
+        new = {"provider": name, "day": day, "held": 0, "spent": 0}
+        insert_once(provider_days, db, new | owner_values(db, provider_days))
+        row = execute(db, RESERVE, keys).first()
     return row is not None
 
 
@@ -196,28 +188,6 @@ def map_days(db: Transaction, day: str) -> dict[str, tuple[int, int]]:
     return {row.provider: (row.held, row.spent) for row in execute(db, query)}
 
 
-def add_day(db: Transaction, name: str, day: str) -> None:
-    """Insert a provider's day, unless another transaction does at the same time."""
-    values = {"provider": name, "day": day, "held": 0, "spent": 0}
-    insert_once(db, provider_days, values)
-
-
-def insert_once(db: Transaction, table: sa.Table, values: dict[str, Any]) -> None:
-    """Insert a row of the tenant, unless there is one with its key."""
-    db.execute(insert_into(db, table, values).on_conflict_do_nothing())
-
-
-def insert_into(db: Transaction, table: sa.Table, values: dict[str, Any]) -> Any:
-    """Return the engine's statement that inserts a row of the tenant."""
-    if db.dialect == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert
-    else:
-        from sqlalchemy.dialects.sqlite import (  # type: ignore[assignment]  # alike
-            insert,
-        )
-    return insert(table).values(**values, **owner_values(db, table))
-
-
 def find_cached(
     db: Transaction, name: str, digest: str, since: datetime
 ) -> dict[str, Any] | None:
@@ -246,9 +216,11 @@ def keep_answer(
     """
     kept = {"session_id": session_id, "answer": answer, "at": now}
     row = {"provider": name, "digest": digest, **kept}
+    row |= owner_values(db, cached_answers)
     primary = list(cached_answers.primary_key)
-    statement = insert_into(db, cached_answers, row)
-    db.execute(statement.on_conflict_do_update(index_elements=primary, set_=kept))
+    statement = insert_into(cached_answers, db)
+    changing = statement.on_conflict_do_update(index_elements=primary, set_=kept)
+    db.execute(changing, row)
 
 
 def forget_session(db: Transaction, session_id: str) -> None:

@@ -67,14 +67,15 @@ def insert(db: Transaction, run: StoredRun) -> None:
     db.execute(runs.insert(), values | owner_values(db, runs))
 
 
-def find(db: Transaction, session_id: str) -> StoredRun | None:
-    row = execute(db, FIND, {"whose": session_id}).first()
+def find(
+    db: Transaction, session_id: str, query: sa.Select[Any] = FIND
+) -> StoredRun | None:
+    row = execute(db, query, {"whose": session_id}).first()
     return None if row is None else StoredRun(*tuple(row))
 
 
 def find_locked(db: Transaction, session_id: str) -> StoredRun | None:
-    row = execute(db, LOCK, {"whose": session_id}).first()
-    return None if row is None else StoredRun(*tuple(row))
+    return find(db, session_id, LOCK)
 
 
 def change(db: Transaction, session_id: str, **values: object) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from askless.app.errors import NoPageError, NotFoundError
 from askless.app.records import Page
@@ -113,6 +114,20 @@ class StoredRows(Generic[T]):
     def read(self, row: sa.Row[Any]) -> T:
         """Return a row as a record. Lists become tuples, since records are frozen."""
         return self.record(*(tuple(v) if isinstance(v, list) else v for v in row))
+
+
+def insert_once(table: sa.Table, db: Transaction, values: dict[str, Any]) -> None:
+    """Insert a row, unless there is one with its key or another unique value of it.
+
+    If two are inserted at once, the second waits for the first.
+    """
+    db.execute(insert_into(table, db).on_conflict_do_nothing(), values)
+
+
+def insert_into(table: sa.Table, db: Transaction) -> Any:
+    """Return the insertion of the database's own dialect, which knows conflicts."""
+    insert = postgresql.insert if db.dialect == "postgresql" else sqlite.insert
+    return insert(table)
 
 
 def write_cursor(created_at: datetime, key: str) -> str:

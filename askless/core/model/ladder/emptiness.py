@@ -27,7 +27,7 @@ class CaseKind(Arrays):
 
 @dataclass(frozen=True, eq=False)
 class Emptiness(Arrays, Derived):
-    """Kinds of cases, which nobody is told: a case shows its own by what is empty.
+    """Kinds of cases; what came back empty shows which kind a case may be.
 
     Within a kind, offers come back empty independently of each other (latent class
     analysis; Lazarsfeld and Henry 1968). With one kind each offer has its own chance,
@@ -46,12 +46,6 @@ class Emptiness(Arrays, Derived):
         """Share of each kind; (n_kinds,)."""
         return np.array([kind.share for kind in self.kinds])
 
-    @cached_property
-    def overall(self) -> FloatArray:
-        """Chance of an empty answer where nothing was asked; (n_features,)."""
-        chances: FloatArray = self.shares @ self.chances
-        return chances
-
     def expect(
         self, catalogue: Catalogue, is_empty: BoolArray, is_asked: BoolArray
     ) -> FloatArray:
@@ -68,11 +62,18 @@ class Emptiness(Arrays, Derived):
         -------
         float64 array, shape (n_rows, n_features)
         """
-        firsts = [offer[0] for offer in catalogue.offers]
-        chances = np.clip(self.chances[:, firsts], LEAST_CHANCE, 1.0 - LEAST_CHANCE)
-        logs = np.where(is_empty & is_asked, 1.0, 0.0) @ np.log(chances).T
-        logs += np.where(~is_empty & is_asked, 1.0, 0.0) @ np.log1p(-chances).T
-        logs += np.log(np.maximum(self.shares, LEAST_CHANCE))
+        chances = self.chances[:, [offer[0] for offer in catalogue.offers]]
+        logs = log_chances_of_rows(is_empty, is_asked, self.shares, chances)
         odds = np.exp(logs - logs.max(axis=1, keepdims=True))
         expected: FloatArray = odds / odds.sum(axis=1, keepdims=True) @ self.chances
         return expected
+
+
+def log_chances_of_rows(
+    is_empty: BoolArray, is_asked: BoolArray, shares: FloatArray, chances: FloatArray
+) -> FloatArray:
+    """Return the log chance of each row's answers and each kind; (n_rows, n_kinds)."""
+    chances = np.clip(chances, LEAST_CHANCE, 1.0 - LEAST_CHANCE)
+    logs: FloatArray = np.log(np.maximum(shares, LEAST_CHANCE))
+    logs = logs + (is_empty & is_asked) @ np.log(chances).T
+    return logs + (~is_empty & is_asked) @ np.log1p(-chances).T

@@ -251,10 +251,10 @@ class PanelLadder(Arrays, Derived):
         The known features are the same in all rows: they have a value, or a missing
         cell that is information. All other features are hidden.
 
-        With nothing known they are those of the class shares; a panel without features
-        leaves it to the tables alone. Else the tables in the panel's blend read what is
-        known of other features, too, and the tables alone weigh h ** `TABLES_POWER`,
-        with h the share of the panel's features that is hidden.
+        If nothing is known, these are the log odds of the class shares. For a panel
+        without features the tables alone predict. For others the tables in the blend
+        read all known features, and the tables alone have the weight
+        h ** `TABLES_POWER`, h being the share of the panel's features that is hidden.
         """
         panel, members = self.panels[number], self.members[number]
         is_known = is_known & self.mark_readable(is_known.size)

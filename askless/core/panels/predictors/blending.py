@@ -213,13 +213,10 @@ def group_bundles(
     rows: PanelRows, feature_idxs: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """Return features in groups that are revealed together: a bundle, or one alone."""
-    catalogue = rows.dataset.catalogue
-    together: dict[tuple[bool, int], tuple[int, ...]] = {}
+    together: dict[int, tuple[int, ...]] = {}
     for idx in feature_idxs:
-        is_bundled = bool(catalogue.is_bundled[idx])
-        # The flag keeps a bundle's number apart from a feature's.
-        key = is_bundled, int(catalogue.group_idxs[idx]) if is_bundled else idx
-        together[key] = (*together.get(key, ()), idx)
+        number = int(rows.dataset.catalogue.offer_idxs[idx])
+        together[number] = (*together.get(number, ()), idx)
     return list(together.values())
 
 

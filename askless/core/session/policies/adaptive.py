@@ -54,9 +54,9 @@ class Adaptive(PanelPolicy):
     expected error cost is above a threshold. A mean budget or a wanted error between
     those of two rules is met by a mixture: each session follows one of the two, by its
     seed. Without an aim it is the rule that spends most, so that all that saves any
-    error is bought. Rules are not learned for refusals. Where a feature is hidden a
-    case with an aim is judged without it: as by `panels` it would buy all that helps,
-    whatever its aim. Without an aim it goes on as by `panels`.
+    error is bought. Rules are not learned for refusals. A case with an
+    aim is judged without its hidden features: `panels` would buy all that helps,
+    whatever its aim. A case without an aim goes on as by `panels`.
     """
 
     name = "adaptive"
@@ -166,8 +166,8 @@ class Adaptive(PanelPolicy):
 def has_left_rules(position: Position) -> bool:
     """Return whether a case goes on as by `panels`.
 
-    Something came back without a value, as in no case that rules were learned on, and
-    no aim bounds what cases cost on average.
+    It does if something came back without a value, which rules were not learned on,
+    and no aim bounds what cases cost on average.
     """
     return position.state.aim is None and has_hidden_feature(position)
 

@@ -1,21 +1,19 @@
 """Wait for a run, and stream its events."""
 
 import re
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from functools import partial
 from time import monotonic
 from typing import Annotated
 
 import anyio
 from fastapi import Header, Request, Response
-from fastapi.sse import ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from askless.app.documents.buying.runs import RunEvent
 from askless.app.errors import NothingToComeError
 from askless.app.http.plumbing.auth import Called
 from askless.app.http.plumbing.deps import Changer, Engine, make_moment, read_db
-from askless.app.http.plumbing.following import RETRY_MS, Events, LastEvent, Watch
+from askless.app.http.plumbing.following import EventKind, LastEvent, stream_events
 from askless.app.service import sessions
 from askless.app.service.buying import events
 from askless.app.service.sessions.opened import SessionCall
@@ -23,6 +21,8 @@ from askless.app.service.sessions.opened import SessionCall
 WAIT = re.compile(r"wait\s*=\s*\"?([0-9]{1,4})\"?")
 MOST_WAIT_S = 60
 LOOK_S = 0.05
+RUN_EVENTS = EventKind(events.list_events, RunEvent, (events.ENDED,))
+stream_run = partial(stream_events, kind=RUN_EVENTS)
 
 Prefer = Annotated[
     str | None,
@@ -36,7 +36,7 @@ Prefer = Annotated[
 
 
 def read_wait(prefer: str | None) -> int:
-    """Return the seconds of `Prefer: wait=…` (RFC 7240); what it can't read is 0."""
+    """Return the seconds of `Prefer: wait=…` (RFC 7240); 0 if it can't be read."""
     parts = (prefer or "").lower().split(",")
     waits = (WAIT.fullmatch(part.split(";")[0].strip()) for part in parts)
     return next((min(MOST_WAIT_S, int(m.group(1))) for m in waits if m), 0)
@@ -90,43 +90,11 @@ def require_running(
     caller: Called,
     last_event_id: LastEvent = 0,
 ) -> str:
-    """Answer 404 for what is no session, 204 if nothing is left to stream."""
+    """Answer 404 for an unknown session, 204 if nothing is left to stream."""
     call = SessionCall(id, request.app.state.loaded, make_moment(request))
     with read_db(engine, caller.tenant_id) as db:
         view = sessions.get(db, call)
-        if view.run is None:
-            raise NothingToComeError
-        if view.run.state == "ended" and not events.list_events(
-            db, {id: last_event_id}
-        ).get(id):
+        has_ended = view.run is None or view.run.state == "ended"
+        if has_ended and not events.list_events(db, {id: last_event_id})[id]:
             raise NothingToComeError
     return id
-
-
-def get_watch(request: Request) -> Watch:
-    """Return the process's watch over runs; make it on first use."""
-    state = request.app.state
-
-    def fetch(numbers: dict[str, int]) -> Events:
-        with read_db(state.engine, None) as db:
-            return events.list_events(db, numbers)
-
-    if not hasattr(state, "run_watch"):
-        state.run_watch = Watch(fetch, lambda: bool(state.stopping), (events.ENDED,))
-    watch: Watch = state.run_watch
-    return watch
-
-
-async def stream_run(
-    request: Request, id: str, last_event_id: int
-) -> AsyncIterator[ServerSentEvent]:
-    """Yield the events of a run until it has ended."""
-    async with aclosing(get_watch(request).follow(id, last_event_id)) as followed:
-        async for event in followed:
-            data = {**event.data, "at": event.at}
-            yield ServerSentEvent(
-                data=RunEvent.model_validate(data),
-                event=event.type,
-                id=str(event.number),
-                retry=RETRY_MS,
-            )

@@ -28,9 +28,9 @@ class Trial:
     ) -> Response:
         """Reserve a call and send it; return what was read.
 
-        The answer that is kept for an `Idempotency-Key` is that of the reservation, so
-        that it holds before anything is paid, and no value is stored. Who hangs up does
-        not keep the call from being settled.
+        The answer kept for an `Idempotency-Key` is that of the reservation: it exists
+        before anything is paid, and no value is stored. The call is settled even if the
+        caller hangs up.
         """
         orders: list[trials.TrialOrder] = []
 
@@ -38,7 +38,7 @@ class Trial:
             orders[:] = [trials.prepare(db, self.place, name, keys)]
             return orders[0]
 
-        await self.changes(prepare, lambda order: respond(reserved(order)))
+        await self.changes(prepare, respond_reserved)
         return respond(await self.send(orders[0], clock))
 
     async def send(
@@ -52,8 +52,8 @@ class Trial:
         return tried
 
 
-def reserved(order: trials.TrialOrder) -> trials.TriedCall:
-    return trials.TriedCall(order.call, {}, {})
+def respond_reserved(order: trials.TrialOrder) -> Response:
+    return respond(trials.TriedCall(order.call, {}, {}))
 
 
 def respond(tried: trials.TriedCall) -> Response:

@@ -32,7 +32,7 @@ CHUNK = 65_536
 NAT64 = ip_network("64:ff9b::/96")
 # All that is routed to anybody; sites, local NAT64 and old IPv4 forms are outside.
 GLOBAL_UNICAST = ip_network("2000::/3")
-# For documents, for protocols, and what were relays to 6to4.
+# Reserved for documentation and protocols, and former 6to4 relays.
 NOBODYS = tuple(map(ip_network, ("3fff::/20", "192.0.0.0/24", "192.88.99.0/24")))
 HEAD_SENT = "send_request_headers.started"
 DECODED = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": 0}
@@ -146,7 +146,7 @@ class Sender:
             },
             extensions={"sni_hostname": host, **extensions},
         )
-        # Below httpx's client, which would keep cookies and follow what it is told.
+        # httpx's client, above the transport, would keep cookies and follow redirects.
         async with httpx.AsyncHTTPTransport(
             trust_store(), trust_env=False
         ) as transport:

@@ -72,7 +72,7 @@ class TriedCall:
 
 @dataclass(frozen=True, slots=True)
 class TrialPlace:
-    """Where a test finds its models and secrets, and when it takes place."""
+    """The models, the folder of secrets and the time of a test."""
 
     loaded: LoadedModels
     secrets: Path | None

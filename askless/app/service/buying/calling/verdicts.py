@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from askless.app.documents.buying.providers import Billing, Provider
+from askless.app.documents.buying.providers import Provider
 from askless.app.records import CallState
 from askless.app.service.buying.calling.reading import (
     ReadAnswer,
@@ -11,7 +11,7 @@ from askless.app.service.buying.calling.reading import (
     read_body,
 )
 from askless.app.service.buying.calling.sending import Reply
-from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.catalogue import Billing, Catalogue
 
 ChargeKind = Literal["charge", "miss"]
 EMPTY, CACHE, UNREADABLE, IN_DOUBT = "empty", "cache", "unreadable", "no answer in time"

@@ -27,6 +27,7 @@ def folder(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
     """A folder with a model, providers and ten cases."""
+    monkeypatch.delenv("ASKLESS_TEST_ENGINES", raising=False)
     monkeypatch.setenv("ASKLESS_PROVIDER_HOSTS", json.dumps(settings.provider_hosts))
     monkeypatch.chdir(tmp_path)
     Path("model.json").write_text(json.dumps(model_json(shop(), "shop")))

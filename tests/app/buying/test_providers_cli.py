@@ -24,6 +24,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendor: Vendor) -> Pat
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     (secrets / "KEY").write_text("s3cret\n")
+    monkeypatch.delenv("ASKLESS_TEST_ENGINES", raising=False)
     monkeypatch.setenv("ASKLESS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("ASKLESS_SECRETS", str(secrets))
     monkeypatch.setenv("ASKLESS_PROVIDER_HOSTS", json.dumps([vendor.host]))

@@ -130,7 +130,8 @@ def note_behaviour(db: Transaction, name: str, verdict: Verdict, now: datetime) 
     failures = stored.failures + 1
     seconds = 0.0
     if verdict.status in COOLING_STATUSES:
-        seconds = verdict.retry_after_s or ASKED_TO_WAIT_S
+        asked_s = verdict.retry_after_s
+        seconds = ASKED_TO_WAIT_S if asked_s is None else asked_s
     elif failures >= FAILURES:
         seconds = verdict.retry_after_s or (
             COOLING_S * 2 ** min(failures - FAILURES, MOST_DOUBLINGS)

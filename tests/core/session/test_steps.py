@@ -19,6 +19,7 @@ from askless.core.session.steps import (
     N_TRIED,
     add_step_chances,
     compute_prospect,
+    find_chances,
     to_log_odds,
     trace_answers,
 )
@@ -77,6 +78,30 @@ def test_steps_that_are_remembered_are_those_of_the_session_played_again(
     again = trace_answers(ensemble, replace(state, step_chances=()))
     assert trace_answers(ensemble, state) == again
     assert len(state.step_chances) == (1 + len(again) if state.is_led else 0)
+
+
+def test_answers_of_a_bundle_are_predicted_once(monkeypatch):
+    ensemble, state = begun(
+        [0, 0, 0, 1], None, {0: BUNDLE, 1: BUNDLE}, known={2: 1.0, 3: 0.0}
+    )
+    before = add_step_chances(ensemble, state)
+    answers = [Answer(0, "value", 1.0), Answer(1, "value", 0.0)]
+    state = machine.observe(ensemble, before, answers)
+    predicted, forecast = [], machine.forecast
+
+    def count(*args):
+        predicted.append(args)
+        return forecast(*args)
+
+    monkeypatch.setattr(machine, "forecast", count)
+    state = add_step_chances(ensemble, state)
+
+    assert state.is_led
+    assert len(predicted) == len(answers)
+    assert state.step_chances[:3] == before.step_chances
+    again = trace_answers(ensemble, replace(state, step_chances=()))
+    assert trace_answers(ensemble, state) == again
+    assert find_chances(ensemble, state) == chances(ensemble, state)
 
 
 def move(ensemble, state, outcome):

@@ -180,8 +180,9 @@ class RunBuyer:
             await asyncio.sleep(order.wait_s)
         if self.stop.is_set():
             return None
+        call_id = order.call.id
         if not await self.in_thread(
-            run.tenant_id, lambda db: runs.mark_sent(db, order, datetime.now(UTC))
+            run.tenant_id, lambda db: runs.mark_sent(db, call_id, datetime.now(UTC))
         ):
             # What was reserved is released, where nobody else has done so.
             return await self.decide(run, runs.recover)

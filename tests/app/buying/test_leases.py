@@ -59,7 +59,7 @@ class Desk:
 
     def leaves(self, order: CallOrder) -> bool:
         with transaction(self.engine) as db:
-            return service.mark_sent(db, order, datetime.now(UTC))
+            return service.mark_sent(db, order.call.id, datetime.now(UTC))
 
     def calls(self, session_id: str) -> list[StoredCall]:
         with transaction(self.engine, is_read=True) as db:

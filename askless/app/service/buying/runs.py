@@ -5,7 +5,7 @@ its run, then the provider. A crash leaves what some undisturbed run could have 
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from askless.app.documents.buying.providers import Provider
 from askless.app.records import CallState, Moment, PredictSession, StoredCall
@@ -68,7 +68,7 @@ claim, is_any_free, record_heartbeat = (
     runs.is_any_free,
     runs.record_heartbeat,
 )
-let_go, leave = runs.let_go, runs.leave
+let_go, leave, mark_sent = runs.let_go, runs.leave, calls.mark_sent
 # How long to wait where a provider has as many calls on their way as it takes.
 BUSY_S = 0.05
 # The longest that a reserved call waits for its turn.
@@ -222,16 +222,6 @@ def make_terms(
     return CallTerms(provider, catalogue, call.features, call.price, billing)
 
 
-def mark_sent(db: Transaction, order: CallOrder, now: datetime) -> bool:
-    """Write that a reserved call leaves now; False where it must not.
-
-    While it waited for its turn, somebody may have paused, stopped or erased its run.
-    """
-    call = order.call
-    is_kept = call.state == "sent" or runs.may_buy(db, call.session_id or "")
-    return is_kept and calls.mark_sent(db, order.call.id, now)
-
-
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """A call that was sent, with the reply to its last attempt."""
@@ -247,21 +237,24 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
     A second time it changes nothing. The charge is written whatever became of the
     session meanwhile, since the provider has its money.
     """
-    session_id = result.order.call.session_id
+    session_id, call_id = result.order.call.session_id, result.order.call.id
     assert session_id is not None, "a test is settled elsewhere"
     opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
-    call = calls.get_locked(db, result.order.call.id)
+    turn = None
+    if opened is not None and opened.run is not None:
+        turn = RunTurn(db, buying, at, opened, opened.run)
+    # Who has the lock of the session has that of its calls.
+    call = calls.get_locked(db, call_id) if turn is None else turn.made[call_id]
     if call.state != "sent":
         return None
     session = sessions.get(db, session_id) if opened is None else opened.session
     terms = make_terms(db, buying, session, call, result.order.provider)
     verdict = judge(terms, result.reply, result.attempts)
     note_behaviour(db, call.provider, verdict, at.now)
-    if opened is None or opened.run is None:
+    if turn is None:
         settle_erased(db, call, verdict, at)
         runs.change(db, session_id, **runs.FREE)
         return None
-    turn = RunTurn(db, buying, at, opened, opened.run)
     apply_verdict(turn, call, verdict)
     return take_turn(turn) if turn.run.holder == buying.holder else None
 

@@ -6,9 +6,10 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from askless.app.records import Page, StoredCall
+from askless.app.store.buying.runs import runs
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.sql_types import Id, UtcDateTime
-from askless.app.store.database.tables import metadata, tenant_key
+from askless.app.store.database.tables import metadata, sessions, tenant_key
 from askless.app.store.database.tenancy import execute, is_own
 from askless.app.store.database.transactions import Transaction
 
@@ -73,20 +74,28 @@ def count_on_the_way(db: Transaction, provider: str) -> int:
     return int(execute(db, N_ON_THE_WAY, {"who": provider}).scalar() or 0)
 
 
+# A call that has left may be sent again. Any other leaves for a test, or for a run that
+# buys and whose session was neither stopped nor erased.
+MAY_LEAVE = sa.or_(
+    calls.c.state == "sent",
+    calls.c.session_id.is_(None),
+    sa.exists().where(
+        runs.c.session_id == calls.c.session_id,
+        runs.c.state == "buying",
+        sessions.c.id == calls.c.session_id,
+        sessions.c.state == "open",
+    ),
+)
 MARK_SENT = (
     calls.update()
-    .where(
-        is_own(calls),
-        calls.c.id == sa.bindparam("which"),
-        IS_ON_THE_WAY,
-    )
+    .where(is_own(calls), calls.c.id == sa.bindparam("which"), IS_ON_THE_WAY, MAY_LEAVE)
     .values(state="sent", sent_at=sa.bindparam("now", type_=UtcDateTime))
     .returning(calls.c.id)
 )
 
 
 def mark_sent(db: Transaction, call_id: str, now: datetime) -> bool:
-    """Write that a call leaves now; False where it has ended already."""
+    """Write that a call leaves now; False where it must not, or has ended already."""
     row = execute(db, MARK_SENT, {"which": call_id, "now": now}).first()
     return row is not None
 

@@ -48,17 +48,6 @@ FIND = sa.select(*COLUMNS).where(IS_IT)
 LOCK = FIND.with_for_update()
 # Nobody carries it out, and no heartbeat is waited for.
 FREE: dict[str, object] = {"holder": None, "heartbeat_at": None}
-MAY_BUY = sa.select(runs.c.session_id).where(
-    IS_IT,
-    runs.c.state == "buying",
-    sessions.c.id == runs.c.session_id,
-    sessions.c.state == "open",
-)
-
-
-def may_buy(db: Transaction, session_id: str) -> bool:
-    """Return whether a run buys, and its session has not been stopped or erased."""
-    return execute(db, MAY_BUY, {"whose": session_id}).first() is not None
 
 
 def insert(db: Transaction, run: StoredRun) -> None:

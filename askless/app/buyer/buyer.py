@@ -23,6 +23,7 @@ from askless.app.service.buying.calling.sending import Message, Reply, Sender
 from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
 from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
 from askless.app.service.loaded import LoadedModels
+from askless.app.service.sessions.expiry import list_due
 from askless.app.settings.settings import Settings
 from askless.app.store.buying.deliveries import Delivery
 from askless.app.store.database.engine import transaction
@@ -228,13 +229,15 @@ class RunBuyer:
         await deliver_due(self)
 
     async def sweep(self) -> None:
-        """End the tests of providers whose process died."""
+        """End the tests of providers whose process died, and runs left to expire."""
 
         def look() -> list[tuple[str, str]]:
             with transaction(self.engine, None, is_read=True) as db:
                 return trials.list_held(db)
 
         now = datetime.now(UTC)
+        before = list_due(self.settings.moment_at(now))
+        await self.in_thread(None, lambda db: runs.wake_expired(db, before))
         loop = asyncio.get_running_loop()
         for tenant_id, name in await loop.run_in_executor(self.threads, look):
             end = partial(trials.end_lost, name=name, now=now)

@@ -1,12 +1,20 @@
 """Runs that are handed over, misread and followed while they buy."""
 
+import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from askless.app.buyer.buyer import RunBuyer
+from askless.app.records import DEFAULT_TENANT
 from askless.app.service.buying.verifying import check_receipt
+from askless.app.settings.settings import Settings
+from askless.app.store.database.engine import transaction
+from askless.app.store.database.tables import sessions
 from tests.app.buying.conftest import DOMAINS, Decide, Provide, shop
 from tests.app.buying.test_run_rules import begin, get, micros, wait_for_end, wait_until
 from tests.app.buying.vendors import WRONG_TYPES, Vendors, fails, late
@@ -74,6 +82,34 @@ def test_one_that_was_handed_over_goes_on_by_itself_again(
     assert micros(ended["budget"]["spent"]) == sum(vendors.bill_by_case().values())
     refused = client.patch(path, json={"run": None})
     assert refused.json()["type"].endswith("session-closed")
+
+
+@pytest.mark.usefixtures("buyer")
+def test_a_paused_run_that_expires_gets_its_receipt(
+    client: TestClient,
+    model: str,
+    provide: Provide,
+    settings: Settings,
+    engine: sa.Engine,
+) -> None:
+    provide(*ALL)
+    session = begin(client, model)
+    path = f"/predict/{session['id']}"
+    client.patch(path, json={"run": "paused"})
+    wait_until(lambda: all(call["ended_at"] for call in get(client, "/calls")["items"]))
+    sweeping = RunBuyer(settings, engine)
+
+    asyncio.run(sweeping.sweep())
+    kept = get(client, path)["run"]["state"]
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    with transaction(engine, DEFAULT_TENANT) as db:
+        db.execute(sessions.update().values(updated_at=long_ago))
+    asyncio.run(sweeping.sweep())
+
+    assert kept == "paused"
+    assert wait_for_end(client, session)["stop_reason"] == "expired"
+    assert client.get(f"{path}/receipt").json()["stop_reason"] == "expired"
+    assert "event: ended" in client.get(f"{path}/events").text
 
 
 def test_what_is_no_run_cannot_be_handed_over(client: TestClient, model: str) -> None:

@@ -69,6 +69,7 @@ claim, is_any_free, record_heartbeat = (
     runs.record_heartbeat,
 )
 let_go, leave, mark_sent = runs.let_go, runs.leave, calls.mark_sent
+wake_expired = runs.wake_expired
 # How long to wait where a provider has as many calls on their way as it takes.
 BUSY_S = 0.05
 # The longest that a reserved call waits for its turn.

@@ -4,6 +4,7 @@ An open session then waits for ordered results, and is closed after another idle
 """
 
 from dataclasses import replace
+from datetime import datetime
 
 from askless.app.documents.session.state import has_pending
 from askless.app.records import Moment, PredictSession, SessionState
@@ -18,9 +19,13 @@ def is_due(session: PredictSession, at: Moment) -> bool:
 
     It follows from the row and the time, so all readers agree before it is stored.
     """
-    ttls = {"open": at.ttl, "waiting": at.waiting_ttl}
-    ttl = ttls.get(session.state)
-    return ttl is not None and at.now - session.updated_at > ttl
+    before = list_due(at).get(session.state)
+    return before is not None and session.updated_at < before
+
+
+def list_due(at: Moment) -> dict[str, datetime]:
+    """Return by state the moment before which an idle session was changed last."""
+    return {"open": at.now - at.ttl, "waiting": at.now - at.waiting_ttl}
 
 
 def expire(catalogue: Catalogue, session: PredictSession, state: State) -> State:

@@ -4,7 +4,7 @@ A claim is a lease: whoever holds a run sends heartbeats by the database's clock
 another buyer takes over what has been silent for too long.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -131,6 +131,23 @@ def leave(db: Transaction, holder: str) -> None:
 def let_all_go(db: Transaction) -> None:
     """Hand back all the runs of a tenant, whoever holds them."""
     execute(db, runs.update().where(is_own(runs)).values(**FREE))
+
+
+def wake_expired(db: Transaction, before: Mapping[str, datetime]) -> None:
+    """Let the buyer end the runs of all tenants that nobody carries on.
+
+    These were paused or handed to a person, and their session, in a state of `before`,
+    was not changed since that moment.
+    """
+    is_due = (
+        sa.and_(sessions.c.state == state, sessions.c.updated_at < moment)
+        for state, moment in before.items()
+    )
+    waking = runs.update().where(
+        runs.c.state.in_(("paused", "released")),
+        sa.exists().where(sessions.c.id == runs.c.session_id, sa.or_(False, *is_due)),
+    )
+    db.execute(waking.values(state="buying"))
 
 
 def count_all(db: Transaction) -> tuple[int, int, int]:

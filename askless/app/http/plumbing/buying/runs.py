@@ -94,7 +94,10 @@ def require_running(
     call = SessionCall(id, request.app.state.loaded, make_moment(request))
     with read_db(engine, caller.tenant_id) as db:
         view = sessions.get(db, call)
-        has_ended = view.run is None or view.run.state == "ended"
+        if view.run is None:
+            raise NothingToComeError
+        # A closed session's run ends a little later, when the buyer has seen it.
+        has_ended = events.list_ended(db, [id])
         if has_ended and not events.list_events(db, {id: last_event_id})[id]:
             raise NothingToComeError
     return id

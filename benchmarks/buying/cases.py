@@ -63,7 +63,6 @@ MARKET = Market(
     obscurity=(0.6, 1.8),
     dimmed=0.85,
 )
-PRICES, VENDOR_OF = MARKET.prices, MARKET.vendor_of
 
 
 def make_cases(n_rows: int, random: np.random.Generator) -> Dataset:

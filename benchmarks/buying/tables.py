@@ -5,7 +5,7 @@ from itertools import groupby
 
 import numpy as np
 
-from benchmarks.buying.parties import ERROR_PRICE, PARTIES
+from benchmarks.buying.parties import ERROR_PRICES, PARTIES, Records
 from benchmarks.buying.tiers import MARKET
 from benchmarks.buying.walks import at_spend
 from benchmarks.documents import Rows, minus, percent, signed
@@ -32,17 +32,23 @@ def by_size(lines: Lines) -> Iterator[tuple[int, list[Line]]]:
         yield n_train, list(group)
 
 
-def lose_played(line: Line, share: float) -> tuple[float, float]:
+def ask(line: Line, error_price: float = ERROR_PRICES[0]) -> Records:
+    """Return what each party came to at a price of an error."""
+    records: Records = line["at"][f"{error_price:g}"]
+    return records
+
+
+def lose_played(records: Records, share: float) -> tuple[float, float]:
     """Return ours at a mean budget: spend by the waterfall's, and points lost."""
-    rival, own = line["waterfall"], line["ours"]
+    rival, own = records["waterfall"], records["ours"]
     place = own["shares"].index(share)
     lost = 100 * (own["errors"][place] - rival["error"])
     return own["spends"][place] / rival["spend"], lost
 
 
-def lose_at(line: Line, share: float) -> float:
+def lose_at(records: Records, share: float) -> float:
     """Return the points lost at a share of the waterfall's spend, interpolated."""
-    rival, own = line["waterfall"], line["ours"]
+    rival, own = records["waterfall"], records["ours"]
     error = at_spend(own["spends"], own["errors"], share * rival["spend"])
     return 100 * (error - rival["error"])
 
@@ -76,68 +82,67 @@ def write_runs(lines: Lines) -> Rows:
 def write_seeds(lines: Lines) -> Rows:
     """Spend and error of each, by seed."""
     for n_train, group in by_size(lines):
-        for line in group:
-            yield n_train, line["seed"], *write_parties([line])
+        records = [ask(line) for line in group]
+        for line, one in zip(group, records, strict=True):
+            yield n_train, line["seed"], *write_parties([one])
         if len(group) > 1:
-            yield n_train, "**mean**", *write_parties(group)
+            yield n_train, "**mean**", *write_parties(records)
 
 
-def write_parties(group: Sequence[Line]) -> Iterator[str]:
+def write_parties(group: Sequence[Records]) -> Iterator[str]:
     """Yield mean spend and error of each party, and of ours at mean budgets."""
     for name in PARTIES:
-        spend, error = (
-            np.mean([line[name][figure] for line in group])
-            for figure in ("spend", "error")
-        )
+        spend, error = average(group, name)
         yield f"{spend:.3f} / {percent(error, 1)}"
     for share in COMPARED:
         spend, error = (
-            np.mean([of[key][of["shares"].index(share)] for of in owns(group)])
+            np.mean(
+                [of["ours"][key][of["ours"]["shares"].index(share)] for of in group]
+            )
             for key in ("spends", "errors")
         )
         yield f"{spend:.3f} / {percent(error, 1)}"
 
 
-def owns(group: Sequence[Line]) -> list[Line]:
-    return [line["ours"] for line in group]
+def average(group: Sequence[Records], name: str) -> tuple[float, float]:
+    """Return mean spend and error of a party."""
+    pairs = [(records[name]["spend"], records[name]["error"]) for records in group]
+    spend, error = np.mean(pairs, axis=0)
+    return float(spend), float(error)
 
 
 def write_sums(lines: Lines) -> Rows:
-    """Mean spend, error and their sum at the price of an error, of each party."""
+    """Mean spend, error and their sum at each price of an error, of each party."""
     for n_train, group in by_size(lines):
-        whole = np.array([sum_of(line["waterfall"]) for line in group])
-        for name, title in TITLES.items():
-            sums = np.array([sum_of(line[name]) for line in group])
-            spend, error = (
-                np.mean([line[name][figure] for line in group])
-                for figure in ("spend", "error")
-            )
-            ratio = f"{sums.mean() / whole.mean():.3f}"
-            cells = f"{spend:.3f}", percent(error, 1), f"{sums.mean():.3f}", ratio
-            yield n_train, title, *cells
-
-
-def sum_of(party: Line) -> float:
-    return float(party["spend"] + ERROR_PRICE * party["error"])
+        for error_price in sorted(ERROR_PRICES):
+            records = [ask(line, error_price) for line in group]
+            means = {name: average(records, name) for name in TITLES}
+            sums = {name: of[0] + error_price * of[1] for name, of in means.items()}
+            for name, title in TITLES.items():
+                spend, error = means[name]
+                cells = f"{spend:.3f}", percent(error, 1), f"{sums[name]:.3f}"
+                ratio = f"{sums[name] / sums['waterfall']:.3f}"
+                yield n_train, f"{error_price:g}", title, *cells, ratio
 
 
 def write_differences(lines: Lines) -> Rows:
     """Points that ours loses to the waterfall, by seed."""
     for n_train, group in by_size(lines):
-        for line in group:
+        records = [ask(line) for line in group]
+        for line, one in zip(group, records, strict=True):
             cells: list[str] = []
             for share in COMPARED:
-                spent, lost = lose_played(line, share)
-                cells += [percent(spent, 0), minus(lost), minus(lose_at(line, share))]
+                spent, lost = lose_played(one, share)
+                cells += [percent(spent, 0), minus(lost), minus(lose_at(one, share))]
             yield n_train, line["seed"], *cells
         if len(group) > 1:
-            yield n_train, "**mean**", *write_mean_differences(group)
+            yield n_train, "**mean**", *write_mean_differences(records)
 
 
-def write_mean_differences(group: Sequence[Line]) -> Iterator[str]:
+def write_mean_differences(group: Sequence[Records]) -> Iterator[str]:
     for share in COMPARED:
-        spent, lost = np.array([lose_played(line, share) for line in group]).T
-        at = np.array([lose_at(line, share) for line in group])
+        spent, lost = np.array([lose_played(records, share) for records in group]).T
+        at = np.array([lose_at(records, share) for records in group])
         yield percent(spent.mean(), 0)
         yield from (signed(interval(of / 100), 1) for of in (lost, at))
 
@@ -145,17 +150,22 @@ def write_mean_differences(group: Sequence[Line]) -> Iterator[str]:
 def write_bars(lines: Lines) -> Rows:
     """Whether goals were reached; at most so many points lost."""
     for n_train, group in by_size(lines):
-        for share in COMPARED:
-            lost = np.array([lose_at(line, share) for line in group])
-            few = (lost <= MOST_LOST_OF_MOST).sum()
-            is_kept = lost.mean() <= MOST_LOST
-            if share == COMPARED[0]:
-                is_kept &= few >= MOST_SEEDS * len(lost)
-            yield (
-                *(n_train, percent(share, 0), len(lost), minus(lost.mean())),
-                *(f"{few} of {len(lost)}", minus(lost.max())),
-                "yes" if is_kept else "no",
-            )
+        for error_price in sorted(ERROR_PRICES):
+            records = [ask(line, error_price) for line in group]
+            for share in COMPARED:
+                cells = write_bar(records, share)
+                yield n_train, f"{error_price:g}", percent(share, 0), *cells
+
+
+def write_bar(group: Sequence[Records], share: float) -> Iterator[str]:
+    lost = np.array([lose_at(records, share) for records in group])
+    whole = np.array([lose_at(records, 1.0) for records in group])
+    few = (lost <= MOST_LOST_OF_MOST).sum()
+    is_kept = lost.mean() <= MOST_LOST
+    if share == COMPARED[0]:
+        is_kept &= few >= MOST_SEEDS * len(lost)
+    yield from (minus(whole.mean()), minus(lost.mean()), f"{few} of {len(lost)}")
+    yield from (minus(lost.max()), "yes" if is_kept else "no")
 
 
 TABLES: dict[str, Callable[[Lines], Rows]] = {
@@ -174,13 +184,17 @@ def write_all(lines: Lines) -> dict[str, Rows]:
 
 
 def summarise(line: Line) -> str:
-    """Return what came of a seed, in a line."""
-    cells = [
-        f"{name} {line[name]['spend']:.3f}/{percent(line[name]['error'], 1)}"
-        for name in PARTIES
-    ]
-    for share in COMPARED:
-        spent, lost = lose_played(line, share)
-        at = lose_at(line, share)
-        cells.append(f"{share:g}: {minus(lost)} at {spent:.2f}, {minus(at)} exactly")
-    return f"{line['n_train']} cases, seed {line['seed']}: {'; '.join(cells)}"
+    """Return what came of a seed, in a line for each price of an error."""
+    texts = []
+    for error_price in sorted(ERROR_PRICES):
+        records = ask(line, error_price)
+        cells = [
+            f"{name} {one['spend']:.3f}/{percent(one['error'], 1)}"
+            for name, one in records.items()
+        ]
+        for share in (*COMPARED, 1.0):
+            spent, lost = lose_played(records, share)
+            at = minus(lose_at(records, share))
+            cells.append(f"{share:g}: {minus(lost)} at {spent:.2f}, {at} exactly")
+        texts.append(f"error at {error_price:g}: {'; '.join(cells)}")
+    return f"{line['n_train']} cases, seed {line['seed']}\n" + "\n".join(texts)

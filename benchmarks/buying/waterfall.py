@@ -32,9 +32,16 @@ Order = tuple[int, ...]
 class OrderSearch:
     """Held-out sums of spend and errors of orders; readings are fitted once a set."""
 
-    def __init__(self, market: Market, training: Dataset, error_price: float) -> None:
+    def __init__(
+        self,
+        market: Market,
+        training: Dataset,
+        error_price: float,
+        chances: dict[frozenset[int], FloatArray],
+    ) -> None:
         self.market, self.training, self.error_price = market, training, error_price
-        self.chances: dict[frozenset[int], FloatArray] = {}
+        #: held-out chances by set of vendors, those that were fitted before too
+        self.chances = chances
         self.sums: dict[Order, float] = {}
 
     def find_best(self) -> Order:
@@ -97,12 +104,18 @@ def list_near(order: Order, n_vendors: int) -> Iterator[Order]:
 
 
 def read_order(
-    market: Market, training: Dataset, testing: Dataset, order: Order
+    market: Market,
+    training: Dataset,
+    testing: Dataset,
+    order: Order,
+    readings: dict[frozenset[int], Reading],
 ) -> list[Reading]:
-    """Read each beginning of an order at the best settings."""
-    readings = [read_prior(training, testing)]
-    for count in range(1, len(order) + 1):
-        idxs = market.list_features(sorted(order[:count]))
-        families = [list_trees(training, idxs), list_logistics(training, idxs)]
-        readings.append(fit_reading(training, testing, idxs, families))
-    return readings
+    """Read each beginning of an order at the best settings; new ones are added."""
+    readings[frozenset()] = read_prior(training, testing)
+    starts = [frozenset(order[:count]) for count in range(len(order) + 1)]
+    for vendors in starts:
+        if vendors not in readings:
+            idxs = market.list_features(sorted(vendors))
+            families = [list_trees(training, idxs), list_logistics(training, idxs)]
+            readings[vendors] = fit_reading(training, testing, idxs, families)
+    return [readings[vendors] for vendors in starts]

@@ -52,6 +52,7 @@ SECTORS, SECTOR_SHARES = ("shop", "plant", "office", "fleet"), (0.30, 0.30, 0.25
 SHOP, PLANT, OFFICE, FLEET = range(4)
 SPREAD, NEAR = 0.45, 0.8
 SECTOR_RIGHT = 0.9
+READINGS = {"guess": 0.55, "grade": 0.75, "verdict": 0.85}
 MAIL = np.array([0.25, 0.40, 0.55, 0.70])
 BANDS = (0.5, 1.5, 2.5)
 # What says nothing of the tier: its mean and spread.
@@ -103,16 +104,16 @@ def make_answers(
         "mail": random.random(n_rows) < MAIL[targets],
         "pages": blur(reach, 1.5),
         "staff": np.where(is_heavy, blur(reach, 0.7), random.normal(*OTHERS, n_rows)),
-        "guess": read_tiers(targets, 0.55, random),
+        "guess": read_tiers(targets, READINGS["guess"], random),
         "revenue": revenue,
         "band": np.digitize(blur(money, 1.0), BANDS),
         "turnover": blur(revenue, 0.15),
         "filings": blur(reach, 0.6),
         "credit": blur(money, np.where(is_heavy, 0.4, 1.0)),
-        "grade": read_tiers(targets, 0.75, random),
+        "grade": read_tiers(targets, READINGS["grade"], random),
         "audit": blur(money, 0.25),
         "visit": blur(reach, 0.25),
-        "verdict": read_tiers(targets, 0.85, random),
+        "verdict": read_tiers(targets, READINGS["verdict"], random),
     }
 
 
@@ -120,12 +121,17 @@ def read_tiers(
     targets: IntArray, chance: float, random: np.random.Generator
 ) -> IntArray:
     """Read each tier: right with a chance, else near more often than far."""
-    tiers = np.arange(len(TIERS))
+    ends = list_chances(chance).cumsum(axis=1)[targets]
+    drawn = random.random(targets.size)[:, None] >= ends
+    return np.minimum(drawn.sum(axis=1), TIER - 1)
+
+
+def list_chances(chance: float) -> FloatArray:
+    """Return the chance of each reading (across) of each tier."""
+    tiers = np.arange(TIER)
     distances = abs(tiers[:, None] - tiers)
     near, far = distances == 1, distances > 1
     wrong = NEAR * near / near.sum(axis=1, keepdims=True)
     wrong += (1.0 - NEAR) * far / far.sum(axis=1, keepdims=True)
-    chances = chance * np.eye(tiers.size) + (1.0 - chance) * wrong
-    ends = chances.cumsum(axis=1)[targets]
-    drawn = random.random(targets.size)[:, None] >= ends
-    return np.minimum(drawn.sum(axis=1), tiers[-1])
+    chances: FloatArray = chance * np.eye(TIER) + (1.0 - chance) * wrong
+    return chances

@@ -8,7 +8,7 @@ pytest.importorskip("lightgbm", reason="lightgbm, of the group `bench`, is absen
 from askless.core.arrays import FloatArray
 from askless.core.table.dataset import Dataset
 from benchmarks.buying import __main__ as command
-from benchmarks.buying import one_step, tables, tiers
+from benchmarks.buying import known, one_step, tables, tiers
 from benchmarks.buying.market import Market, Vendor
 from benchmarks.buying.walks import Walk, choose_threshold, follow, walk_order
 from benchmarks.buying.waterfall import OrderSearch, list_near
@@ -139,6 +139,33 @@ def test_one_step_buys_each_vendor_once_and_the_telling_ones_first() -> None:
     np.testing.assert_allclose(spends[-1], MARKET.prices.sum())
     assert (np.diff(spends, axis=0) > 0).all()
     assert (spends[1] == 0.02).mean() > 0.9
+
+
+@pytest.mark.parametrize("n_bought", [0, 4, 8])
+def test_exact_chances_are_right_as_often_as_they_say(n_bought: int) -> None:
+    cases = tiers.make_cases(4000, draw_random())
+    is_known = np.less(tiers.MARKET.vendor_of, n_bought)
+
+    chances, is_heavy = known.chances_of(np.where(is_known, cases.values, np.nan))
+
+    is_right = chances.argmax(axis=1) == cases.targets
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert is_right.mean() == pytest.approx(chances.max(axis=1).mean(), abs=0.025)
+    assert is_heavy.mean() == pytest.approx(0.55, abs=0.025)
+
+
+def test_a_plan_buys_more_where_errors_cost_more() -> None:
+    random = draw_random()
+    cases, testing = tiers.make_cases(300, random), tiers.make_cases(200, random)
+    played = []
+    for error_price in (0.01, 20.0):
+        plan = known.Plan(error_price)
+        plan.fit(cases, random)
+        played.append(plan.play(testing))
+
+    (cheap, wrong), (dear, right) = played
+    assert cheap < 0.02 < 0.5 < dear
+    assert right < wrong - 0.2
 
 
 def make_line(seed: int, n_train: int = 600, lost: float = 0.01) -> Line:

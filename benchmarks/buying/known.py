@@ -3,9 +3,8 @@
 Fills in what can be reached on the tiers market at all. Chances of the tiers are exact
 there: those of reach and money are integrated over a grid, sectors are summed over.
 Two buy by them: one order for all cases, tuned as the waterfall's, and a plan, which
-looks ahead to the end: the least sum of money and errors from each state on is fitted
-from the last purchase backwards (fitted dynamic programming; LightGBM), so that it is
-nearly the least.
+looks ahead to the end: what each purchase comes to in money and errors, if the plan
+goes on from there, is fitted from the last purchase backwards (LightGBM).
 """
 
 import argparse
@@ -20,7 +19,6 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.table.dataset import Dataset
 from benchmarks.buying import tiers
 from benchmarks.buying.one_step import show
-from benchmarks.buying.parties import ERROR_PRICES
 from benchmarks.buying.readings import BASE
 from benchmarks.buying.tiers import MARKET, TIER_SHARES
 from benchmarks.buying.walks import choose_threshold, follow, walk_order
@@ -34,10 +32,10 @@ OF_TIER = norm.pdf(GRID, TIERS[:, None], tiers.SPREAD)
 PLACES = {one.name: idx for idx, one in enumerate(MARKET.catalogue.features)}
 IS_HEAVY = np.isin(np.arange(4), (tiers.PLANT, tiers.OFFICE))
 COPY = 0.15
-N_PLANNED, N_ORDERED, N_TEST, SEED = 6000, 2000, 4000, 99
-# Between the prices of an error, so that errors can be read at any spend.
-PRICES = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 25.0)
-COSTS = {**BASE, "objective": "regression", "num_leaves": 15, "min_data_in_leaf": 60}
+N_PLANNED, N_ORDERED, N_TEST, SEED = 10_000, 2000, 4000, 99
+# Below the price that the goals are about, so that errors can be read at less spend.
+PRICES = (5.0, 3.0, 2.0, 1.0)
+COSTS = {**BASE, "objective": "regression", "num_leaves": 15, "min_data_in_leaf": 150}
 N_ROUNDS = 80
 
 
@@ -142,7 +140,9 @@ class States(NamedTuple):
 def look(values: FloatArray, is_bought: BoolArray) -> States:
     columns = show(MARKET, values, is_bought)
     chances, is_heavy = chances_of(columns[:, : values.shape[1]])
-    seen = [chances, is_heavy[:, None], np.sort(chances, axis=1)[:, -2:], columns]
+    # Given these, single answers hardly say what comes next.
+    states = columns[:, values.shape[1] :]
+    seen = [chances, is_heavy[:, None], np.sort(chances, axis=1)[:, -2:], states]
     return States(values, is_bought, chances, np.hstack(seen))
 
 
@@ -154,7 +154,7 @@ class Plan:
         self.costs: dict[tuple[int, int], lightgbm.Booster] = {}
 
     def fit(self, cases: Dataset, random: np.random.Generator) -> None:
-        """Fit from the last purchase backwards."""
+        """Fit from the last purchase backwards to what the plan so far comes to."""
         shape = (cases.n_samples, MARKET.prices.size)
         for count in range(shape[1] - 1, -1, -1):
             ranks = random.random(shape).argsort(axis=1).argsort(axis=1)
@@ -163,35 +163,42 @@ class Plan:
                 rows = np.flatnonzero(~now.is_bought[:, vendor])
                 is_bought = now.is_bought[rows]
                 is_bought[:, vendor] = True
-                after = self.weigh(look(cases.values[rows], is_bought), count + 1)
-                data = lightgbm.Dataset(
-                    now.columns[rows], np.min(after, axis=1), params=COSTS
-                )
+                after = self.go_on(cases.values[rows], is_bought, count + 1)
+                later = (after.is_bought & ~is_bought) @ MARKET.prices
+                later += self.error_price * (1.0 - after.chances.max(axis=1))
+                data = lightgbm.Dataset(now.columns[rows], later, params=COSTS)
                 self.costs[count, vendor] = lightgbm.train(COSTS, data, N_ROUNDS)
+
+    def go_on(self, values: FloatArray, is_bought: BoolArray, count: int) -> States:
+        """Return the cases as they end, of which so many vendors are bought."""
+        is_bought = is_bought.copy()
+        open_rows = np.arange(len(values))
+        for bought in range(count, MARKET.prices.size):
+            states = look(values[open_rows], is_bought[open_rows])
+            best = self.weigh(states, bought).argmin(axis=1)
+            goes_on = best < MARKET.prices.size
+            open_rows = open_rows[goes_on]
+            if not open_rows.size:
+                break
+            is_bought[open_rows, best[goes_on]] = True
+        return look(values, is_bought)
 
     def weigh(self, states: States, count: int) -> FloatArray:
         """Return what buying each vendor comes to, and, in the last column, to stop."""
-        n_rows, n_vendors = states.is_bought.shape
-        sums = np.full((n_rows, n_vendors + 1), np.inf)
-        sums[:, -1] = self.error_price * (1.0 - states.chances.max(axis=1))
-        for vendor in range(n_vendors if count < n_vendors else 0):
+        stop = self.error_price * (1.0 - states.chances.max(axis=1))
+        columns = []
+        for vendor, price in enumerate(MARKET.prices):
             later = self.costs[count, vendor].predict(states.columns, num_threads=1)
-            bought = MARKET.prices[vendor] + np.maximum(later, 0.0)
-            sums[:, vendor] = np.where(states.is_bought[:, vendor], np.inf, bought)
-        return sums
+            sums = price + np.maximum(later, 0.0)
+            columns.append(np.where(states.is_bought[:, vendor], np.inf, sums))
+        return np.column_stack([*columns, stop])
 
     def play(self, cases: Dataset) -> tuple[float, float]:
         """Return mean spend and error."""
-        n_vendors = MARKET.prices.size
-        is_bought = np.zeros((cases.n_samples, n_vendors), bool)
-        is_open = np.ones(cases.n_samples, bool)
-        for count in range(n_vendors):
-            best = self.weigh(look(cases.values, is_bought), count).argmin(axis=1)
-            is_open &= best < n_vendors
-            is_bought[np.flatnonzero(is_open), best[is_open]] = True
-        chances = look(cases.values, is_bought).chances
-        spend = float((is_bought @ MARKET.prices).mean())
-        return spend, err(chances, cases.targets)
+        nothing = np.zeros((cases.n_samples, MARKET.prices.size), bool)
+        end = self.go_on(cases.values, nothing, 0)
+        spend = float((end.is_bought @ MARKET.prices).mean())
+        return spend, err(end.chances, cases.targets)
 
 
 def err(chances: FloatArray, targets: IntArray) -> float:
@@ -227,9 +234,7 @@ def main() -> int:
         plan = Plan(error_price)
         plan.fit(cases, random)
         cells = [f"{error_price:g}", *show_pair(*plan.play(testing))]
-        is_asked = error_price in ERROR_PRICES
-        pair = play_order(few, testing, error_price) if is_asked else None
-        cells += show_pair(*pair) if pair else ("", "")
+        cells += show_pair(*play_order(few, testing, error_price))
         keep_rows("buying-evidence", "known", [[*cells, everything]], n_keys=1)
         print(*cells, everything, file=sys.stderr, flush=True)
     return 0

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo free-port test test-all test-random test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier lock clean
+.PHONY: help demo free-port test test-all test-random test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier buying lock clean
 
 define check_python
 @command -v $(PYTHON) >/dev/null || { \
@@ -135,6 +135,10 @@ frontier: $(STAMP) ## Measure error against spend beside competitors; docs/front
 	$(call group,bench,$(BIN)/python)
 	$(BIN)/python -m benchmarks.frontier $(if $(QUICK),--quick)
 	$(if $(QUICK),,$(BIN)/python -m benchmarks.frontier.generated)
+
+buying: $(STAMP) ## Measure buying from priced vendors beside a tuned waterfall; docs/buying-evidence.md (QUICK=1: build/buying).
+	$(call group,bench,$(BIN)/python)
+	OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m benchmarks.buying $(if $(QUICK),--quick)
 
 clean: ## Remove caches and build output; the environment stays (rm -rf .venv).
 	rm -rf build dist htmlcov .coverage .coverage.* .hypothesis

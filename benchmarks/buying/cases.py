@@ -30,79 +30,45 @@ readings of trust:
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
 
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import Catalogue, Feature, Group
-from askless.core.table.dataset import ClassLabel, Dataset
-from benchmarks.data import MICROS
+from askless.core.table.dataset import Dataset
+from benchmarks.buying.market import Market, Vendor
 
 CLASSES, CLASS_SHARES = ("good", "slow", "bad"), (0.45, 0.33, 0.22)
 KINDS, KIND_SHARES = ("shop", "plant", "office"), (0.40, 0.35, 0.25)
 SHOP, OFFICE = 0, 2
 SIZES, TRUSTS = np.array([-1.3, 0.3, 1.7]), np.array([1.0, -1.4, 0.6])
-OBSCURITY, DIMMED = (0.6, 1.8), 0.85
 FREE_MAIL = np.array([0.60, 0.40, 0.25])
 N_REGIONS, LEANING = 6, 0.25
 BANDS, GRADES = (-1.0, 0.0, 1.0), (-1.5, -0.5, 0.5, 1.5)
 
-
-# Price, coverage and the types of the features of each vendor; a category's type is the
-# number of its values. Each is a bundle.
-VENDORS: tuple[tuple[float, float, Mapping[str, str | int]], ...] = (
-    (0.001, 0.92, {"region": N_REGIONS, "free_mail": "boolean"}),
-    (0.0025, 0.86, {"words": "number"}),
-    (0.006, 0.74, {"kind": len(KINDS), "has_page": "boolean"}),
-    (0.015, 0.88, {"staff": "number"}),
-    (0.04, 0.70, {"turnover": "number", "band": len(BANDS) + 1}),
-    (0.10, 0.80, {"paid": "number", "late": "boolean", "stock": "number"}),
-    (0.24, 0.64, {"score": "number", "grade": len(GRADES) + 1}),
-    (0.60, 0.82, {"audit": "number", "size": "number", "verdict": len(CLASSES)}),
+MARKET = Market(
+    (
+        Vendor(0.001, 0.92, {"region": N_REGIONS, "free_mail": "boolean"}),
+        Vendor(0.0025, 0.86, {"words": "number"}),
+        Vendor(0.006, 0.74, {"kind": len(KINDS), "has_page": "boolean"}),
+        Vendor(0.015, 0.88, {"staff": "number"}),
+        Vendor(0.04, 0.70, {"turnover": "number", "band": len(BANDS) + 1}),
+        Vendor(0.10, 0.80, {"paid": "number", "late": "boolean", "stock": "number"}),
+        Vendor(0.24, 0.64, {"score": "number", "grade": len(GRADES) + 1}),
+        Vendor(
+            *(0.60, 0.82),
+            {"audit": "number", "size": "number", "verdict": len(CLASSES)},
+        ),
+    ),
+    CLASSES,
+    obscurity=(0.6, 1.8),
+    dimmed=0.85,
 )
-PRICES = np.array([price for price, _, _ in VENDORS])
-COVERAGE = np.array([coverage for _, coverage, _ in VENDORS])
-# The vendor of each feature.
-VENDOR_OF = np.repeat(np.arange(len(VENDORS)), [len(types) for _, _, types in VENDORS])
-
-
-def make_catalogue() -> Catalogue:
-    """Return each vendor as a bundle; billed per call where the core knows billing."""
-    knows_billing = "billing" in {field.name for field in fields(Group)}
-    billing: Any = {"billing": "per_call"} if knows_billing else {}
-    groups, features = [], []
-    for number, (price, _, types) in enumerate(VENDORS):
-        vendor = f"vendor{number}"
-        groups.append(Group(vendor, price=round(price * MICROS), **billing))
-        own = {"cost": 0, "group": vendor, **billing}
-        for name, type_ in types.items():
-            if isinstance(type_, int):
-                codes = tuple(map(str, range(type_)))
-                features.append(Feature(name, "category", categories=codes, **own))
-            else:
-                features.append(Feature(name, type_, **own))
-    return Catalogue(tuple(features), tuple(groups))
 
 
 def make_cases(n_rows: int, random: np.random.Generator) -> Dataset:
     """Return cases as the vendors know them; see above."""
     targets = random.choice(len(CLASSES), n_rows, p=CLASS_SHARES)
-    columns = make_answers(targets, random)
-    obscurity = random.beta(*OBSCURITY, n_rows)
-    chances = COVERAGE * (1.0 - DIMMED * obscurity[:, None])
-    answers = random.random(chances.shape) < chances
-    catalogue = make_catalogue()
-    names = [feature.name for feature in catalogue.features]
-    values = np.column_stack([columns[name] for name in names]).astype(np.float64)
-    return Dataset(
-        catalogue,
-        tuple(ClassLabel(name, name) for name in CLASSES),
-        np.where(answers[:, VENDOR_OF], values, np.nan),
-        targets.astype(np.int64),
-        np.full(n_rows, 1.0 / n_rows),
-    )
+    return MARKET.hide(make_answers(targets, random), targets, random)
 
 
 def make_answers(

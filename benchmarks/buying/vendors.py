@@ -8,30 +8,22 @@ line of build/buying/vendors.jsonl; the same command goes on where it was stoppe
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from askless.core.arrays import FloatArray
-from askless.core.model.ensemble import Ensemble
-from askless.core.panels.ladders import fit_ladder
 from askless.core.session.state import Aim
-from askless.core.simulation.simulate import class_probabilities, simulate
 from askless.core.table.dataset import Dataset
-from askless.core.training.algorithms import make_ensemble
-from askless.core.training.params import BoostParams
-from askless.core.work import run_to_end
-from benchmarks.buying import rival
-from benchmarks.buying.cases import PRICES, VENDOR_OF, make_cases
+from benchmarks import lines as kept_lines
+from benchmarks.buying import ours, rival
+from benchmarks.buying.cases import MARKET, make_cases
+from benchmarks.buying.walks import at_spend, follow, list_thresholds
 from benchmarks.data import MICROS
 from benchmarks.documents import ROOT
-from benchmarks.frontier.jobs import find_core
+from benchmarks.lines import Line
 
 N_TRAIN, N_TEST, N_SEEDS = 1500, 4000, 10
 LEVELS = (0.05, 0.10, 0.15, 0.25)
@@ -41,51 +33,19 @@ AIMS += (0.22, 0.26, 0.3, 0.35, 0.4)
 KEPT = ROOT / "build" / "buying" / "vendors.jsonl"
 # Raise it when the meaning of a figure changes.
 VERSION = 1
-Line = dict[str, Any]
-
-
-def train(training: Dataset, seed: int) -> Ensemble:
-    """Train panels on all rows, as the pipeline does after its folds."""
-    ladder = run_to_end(fit_ladder(training, seed))
-    ensemble = make_ensemble(training, BoostParams("panels"), ())
-    return replace(ensemble, panels=ladder)
-
-
-def play(
-    ensemble: Ensemble, testing: Dataset, aim: Aim | None, seed: int
-) -> tuple[float, float, float]:
-    """Return true mean spend, what the core charged, and the error.
-
-    Without an aim everything is bought.
-    """
-    policy = None if aim else "panels"
-    walks = simulate(
-        ensemble, testing.values, [None], policy, seed, aims=[aim], spend="all"
-    )
-    labels = class_probabilities(ensemble, walks)[:, 0].argmax(axis=1)
-    spent = sum_prices(walks.ranks > 0).mean()
-    error = (labels != testing.targets).mean()
-    return float(spent), float(walks.spent.mean() / MICROS), float(error)
-
-
-def sum_prices(is_asked: np.ndarray) -> FloatArray:
-    """Return the prices of the vendors asked; (n_rows, n_features) -> (n_rows,)."""
-    owners = np.eye(PRICES.size)[VENDOR_OF]
-    asked: FloatArray = (is_asked @ owners > 0) @ PRICES
-    return asked
 
 
 def measure_ours(training: Dataset, testing: Dataset, seed: int) -> Line:
     start = time.process_time()
-    ensemble = train(training, seed)
+    ensemble = ours.train(training, seed)
     seconds = time.process_time() - start
     aims = [Aim(mean_budget=round(aim * MICROS)) for aim in AIMS]
-    played = [play(ensemble, testing, aim, seed) for aim in aims]
+    played = [ours.play(MARKET, ensemble, testing, aim, seed) for aim in aims]
     spends, charged, errors = np.array(played).T
-    everything = play(ensemble, testing, None, seed)
+    everything = ours.play(MARKET, ensemble, testing, None, seed)
     return {
-        "ours": [rival.at_spend(spends, errors, level) for level in LEVELS],
-        "ours_everything": everything[2],
+        "ours": [at_spend(spends, errors, level) for level in LEVELS],
+        "ours_everything": everything.error,
         "spends": spends.tolist(),
         "charged": charged.tolist(),
         "errors": errors.tolist(),
@@ -94,15 +54,15 @@ def measure_ours(training: Dataset, testing: Dataset, seed: int) -> Line:
 
 
 def measure_rival(training: Dataset, testing: Dataset) -> Line:
-    stopper = rival.fit_stopper(training, testing)
-    thresholds = rival.list_thresholds(stopper.held_out)
+    stopper = rival.fit_stopper(MARKET, training, testing)
+    thresholds = list_thresholds(stopper.held_out.readiness)
     figures: Line = {"plain": [], "capped": []}
     for level in LEVELS:
         capped = rival.choose_most(stopper, training.targets, level)
-        for name, most in (("plain", PRICES.size), ("capped", capped)):
-            ends = rival.follow(stopper.testing, testing.targets, thresholds, most)
-            figures[name].append(rival.at_spend(*ends, level))
-    labels = stopper.testing[-1].argmax(axis=1)
+        for name, most in (("plain", MARKET.prices.size), ("capped", capped)):
+            ends = follow(stopper.testing.cut(most), testing.targets, thresholds)
+            figures[name].append(at_spend(*ends, level))
+    labels = stopper.testing.labels[-1]
     return {**figures, "rival_everything": float((labels != testing.targets).mean())}
 
 
@@ -110,17 +70,9 @@ def measure(seed: int) -> Line:
     """Measure both on the cases of a seed."""
     random = np.random.default_rng(seed)
     training, testing = make_cases(N_TRAIN, random), make_cases(N_TEST, random)
-    key = {"seed": seed, "version": VERSION, "core": find_core()}
-    ours = measure_ours(training, testing, seed)
-    return {**key, **ours, **measure_rival(training, testing)}
-
-
-def read(path: Path) -> list[Line]:
-    """Read the lines of this version; of one seed the last."""
-    texts = path.read_text().splitlines() if path.is_file() else []
-    lines = [json.loads(text) for text in texts]
-    by_seed = {line["seed"]: line for line in lines if line["version"] == VERSION}
-    return [by_seed[seed] for seed in sorted(by_seed)]
+    key = {"seed": seed, "version": VERSION, "core": kept_lines.find_core()}
+    own = measure_ours(training, testing, seed)
+    return {**key, **own, **measure_rival(training, testing)}
 
 
 def show(line: Line) -> None:
@@ -152,19 +104,15 @@ def main() -> int:
     parser.add_argument("--kept", type=Path, default=KEPT, help="where lines are kept")
     parser.add_argument("--again", action="store_true", help="all of them anew")
     given = parser.parse_args()
-    lines = [] if given.again else read(given.kept)
-    done = {line["seed"] for line in lines}
+    by_seed = kept_lines.read([] if given.again else [given.kept], ("seed",), VERSION)
     titles = " | ".join(f"{level:.2f}: ours plain capped" for level in LEVELS)
     print(f"seed | {titles} | everything: ours rival", flush=True)
     for seed in range(given.seeds):
-        if seed not in done:
-            line = measure(seed)
-            given.kept.parent.mkdir(parents=True, exist_ok=True)
-            with given.kept.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+        if (seed,) not in by_seed:
+            by_seed[seed,] = measure(seed)
+            kept_lines.add(given.kept, by_seed[seed,])
             print(f"seed {seed} done", file=sys.stderr, flush=True)
-            lines.append(line)
-    lines = sorted(lines, key=lambda line: line["seed"])[: given.seeds]
+    lines = [by_seed[key] for key in sorted(by_seed)][: given.seeds]
     for line in lines:
         show(line)
     if len(lines) > 1:

@@ -9,13 +9,13 @@ import sys
 from pathlib import Path
 
 from benchmarks import data, plots
-from benchmarks.documents import Place, fill
+from benchmarks.documents import ROOT, Place, fill
 from benchmarks.frontier import jobs, tables
 from benchmarks.frontier.draws import SETS, load
 from benchmarks.frontier.found import gather
-from benchmarks.frontier.jobs import ROOT, Lines
 from benchmarks.frontier.parties import PARTIES
 from benchmarks.frontier.pictures import draw_frontier
+from benchmarks.lines import Lines, find_core, write
 
 SOURCE = ROOT / "docs" / "frontier.md"
 BUILD = ROOT / "build" / "frontier"
@@ -72,7 +72,7 @@ def main() -> int:
             print("stopped; the same command goes on from here", file=sys.stderr)
             return 130
         lines = jobs.read((place.results, kept))
-    jobs.write(place.results, lines)
+    write(place.results, lines)
     kept.unlink(missing_ok=True)
     write_document(lines, place)
     print(f"wrote {place.document}", file=sys.stderr)
@@ -81,7 +81,7 @@ def main() -> int:
 
 def play_missing(arguments: argparse.Namespace, lines: Lines, kept: Path) -> None:
     """Play what is not kept, and what `--again` names and is of another core/."""
-    core, again = jobs.find_core(), arguments.again
+    core, again = find_core(), arguments.again
     valid = {
         key: line
         for key, line in lines.items()

@@ -7,9 +7,9 @@ import numpy as np
 
 from askless.core.arrays import FloatArray
 from benchmarks.frontier.draws import PROTOCOLS
-from benchmarks.frontier.jobs import Line, Lines
 from benchmarks.frontier.parties import BAR_RULES, PARTIES, RULES
 from benchmarks.intervals import Interval, interval
+from benchmarks.lines import Line, Lines
 
 # A mean error below counts as this much, so that ratios exist.
 LEAST_ERROR = 1e-4

@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.documents import Rows, minus, percent, signed
 from benchmarks.frontier.draws import BUDGETS, DEVELOPMENT, SHARES
 from benchmarks.frontier.found import SetFound, gather, geometric
-from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import BAR_RULES, RULES
+from benchmarks.lines import Lines
 
 AFTER_ANSWERS = "answer_log_loss"
 ASKING = (*RULES, *BAR_RULES.values(), "panels")

@@ -24,7 +24,7 @@ def test_every_module_can_be_imported() -> None:
     assert all(map(import_module, MODULES))
 
 
-@pytest.mark.parametrize("package", ["bench", "frontier", "papers"])
+@pytest.mark.parametrize("package", ["bench", "buying", "frontier", "papers"])
 def test_a_document_has_a_region_for_every_table_and_no_other(package: str) -> None:
     find_regions = import_module("benchmarks.documents").find_regions
     command = import_module(f"benchmarks.{package}.__main__")

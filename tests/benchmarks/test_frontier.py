@@ -26,8 +26,8 @@ from benchmarks.frontier.answers import (
     measure_panels,
 )
 from benchmarks.frontier.draws import PROTOCOLS, Draw, draw
-from benchmarks.frontier.jobs import Lines
 from benchmarks.frontier.parties import PARTIES
+from benchmarks.lines import Lines
 
 N_ROWS, N_NUMBERS = 90, 7
 

@@ -17,7 +17,7 @@ from standardwebhooks import Webhook
 
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
-from askless.app.service.buying import notices, runs
+from askless.app.service.buying import notices, runs, watching
 from askless.app.service.buying.calling import trials
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
 from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
@@ -108,12 +108,19 @@ class RunBuyer:
                 continue
 
     async def in_thread(
-        self, tenant_id: str | None, act: Callable[[Transaction], Made]
+        self,
+        tenant_id: str | None,
+        act: Callable[[Transaction], Made],
+        *,
+        is_read: bool = False,
     ) -> Made:
-        """Do something in a transaction of a tenant, in a thread."""
+        """Do something in a transaction of a tenant, in a thread.
+
+        One that only reads makes nobody wait.
+        """
 
         def work() -> Made:
-            with transaction(self.engine, tenant_id) as db:
+            with transaction(self.engine, tenant_id, is_read=is_read) as db:
                 return act(db)
 
         loop = asyncio.get_running_loop()
@@ -134,14 +141,10 @@ class RunBuyer:
                 self.carried[run.session_id] = task
 
     async def is_any_free(self) -> bool:
-        """Look for a run in a transaction that only reads, and makes nobody wait."""
         timeout_s = self.settings.heartbeat_timeout_s
-
-        def look() -> bool:
-            with transaction(self.engine, None, is_read=True) as db:
-                return runs.is_any_free(db, timeout_s)
-
-        return await asyncio.get_running_loop().run_in_executor(self.threads, look)
+        return await self.in_thread(
+            None, lambda db: runs.is_any_free(db, timeout_s), is_read=True
+        )
 
     async def carry(self, run: StoredRun) -> None:
         """Carry a run out to its end; after a failure let it go for a while."""
@@ -227,17 +230,21 @@ class RunBuyer:
         await deliver_due(self)
 
     async def sweep(self) -> None:
-        """End the tests of providers whose process died."""
-
-        def look() -> list[tuple[str, str]]:
-            with transaction(self.engine, None, is_read=True) as db:
-                return trials.list_held(db)
-
+        """End the tests of providers whose process died, and watch the others."""
         now = datetime.now(UTC)
-        loop = asyncio.get_running_loop()
-        for tenant_id, name in await loop.run_in_executor(self.threads, look):
+        held = await self.in_thread(None, trials.list_held, is_read=True)
+        for tenant_id, name in held:
             end = partial(trials.end_lost, name=name, now=now)
             await self.in_thread(tenant_id, end)
+        called = await self.in_thread(
+            None, partial(watching.list_called, now=now), is_read=True
+        )
+        for tenant_id, name in called:
+            look = partial(watching.find_news, name=name)
+            changes = await self.in_thread(tenant_id, look, is_read=True)
+            if changes is not None:
+                note = partial(watching.note, name=name, changes=changes)
+                await self.in_thread(tenant_id, note)
 
     async def leave(self) -> None:
         """Hand back the runs held; without it they would wait for the timeout."""

@@ -122,9 +122,12 @@ def find_latency_shift(latencies: FloatArray) -> Iterator[Shift]:
             end, window = place
             before = latencies[max(0, end - LAG - REFERENCE) : end - LAG]
             after = latencies[end - window : end]
-            times = (float(np.quantile(part, 1 - TAIL)) for part in (before, after))
-            n_since = latencies.size - end
-            yield Shift("latency", *times, before.size, window, n_since)
+            yield Shift(
+                "latency",
+                float(np.quantile(before, 1 - TAIL)),
+                float(np.quantile(after, 1 - TAIL)),
+                *(before.size, window, latencies.size - end),
+            )
             return
 
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from standardwebhooks import Webhook
 
+from askless.app.buyer.tracing import CallTracer
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
 from askless.app.service.buying import notices, runs, watching
@@ -24,6 +25,7 @@ from askless.app.service.buying.calling.verdicts import keep_doubt, should_repea
 from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
+from askless.app.store.buying import calls
 from askless.app.store.buying.deliveries import Delivery
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
@@ -53,9 +55,12 @@ GONE = 410
 class RunBuyer:
     """Carries out runs of all tenants; several processes share them."""
 
-    def __init__(self, settings: Settings, engine: sa.Engine) -> None:
+    def __init__(
+        self, settings: Settings, engine: sa.Engine, tracer: CallTracer | None = None
+    ) -> None:
         self.settings = settings
         self.engine = engine
+        self.tracer = tracer
         self.holder = (
             f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
         )
@@ -200,9 +205,15 @@ class RunBuyer:
         )
         at = self.settings.moment_at(datetime.now(UTC))
         result = runs.CallResult(order, reply, attempts)
-        return await self.in_thread(
+        step = await self.in_thread(
             run.tenant_id, lambda db: runs.settle(db, self.buying, result, at)
         )
+        if self.tracer is not None:
+            call = await self.in_thread(
+                run.tenant_id, lambda db: calls.get(db, order.call.id), is_read=True
+            )
+            self.tracer.trace(call)
+        return step
 
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
         """Send a call, again where that is safe; return the last reply."""

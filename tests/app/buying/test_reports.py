@@ -48,6 +48,8 @@ def store(engine: sa.Engine, client: TestClient, put: Put, provide: Provide) -> 
                     "latency_ms": 100 + n % 7,
                     "session_id": session,
                     "attempts": 1,
+                    "day": f"{at:%Y-%m-%d}",
+                    "created_at": at,
                 }
                 call = StoredCall(
                     id=calls.make_id(),
@@ -57,8 +59,6 @@ def store(engine: sa.Engine, client: TestClient, put: Put, provide: Provide) -> 
                     price=1_000,
                     unit="USD",
                     idempotency_key=str(n),
-                    day=f"{at:%Y-%m-%d}",
-                    created_at=at,
                     sent_at=at,
                     ended_at=at,
                     **(fields | changes),
@@ -158,6 +158,31 @@ def test_misses_that_double_are_named_and_others_are_not(
     assert kinds_of(client) == ["misses"]
     page = client.get("/ui/providers/visits").text
     assert "answers were empty, before 20 %" in page
+
+
+def test_the_page_draws_days_and_says_what_figures_rest_on(
+    client: TestClient, store: Store
+) -> None:
+    for days in (3, 2, 1):
+        at = NOW - timedelta(days=days)
+        store(2, day=f"{at:%Y-%m-%d}", created_at=at)
+
+    page = client.get("/ui/providers/visits").text
+
+    assert "<svg" in page
+    assert "These rest on the newest 6 calls" in page
+    assert [day["calls"] for day in report_of(client)["days"]] == [2, 2, 2]
+
+
+def test_days_beyond_thirty_are_not_counted(client: TestClient, store: Store) -> None:
+    for days in (29, 30):
+        at = NOW - timedelta(days=days)
+        store(1, day=f"{at:%Y-%m-%d}", created_at=at)
+
+    report = report_of(client)
+
+    assert report["totals"]["calls"] == len(report["days"]) == 1
+    assert report["newest"]["calls"] == 2
 
 
 def test_latency_failures_and_price_are_named(client: TestClient, store: Store) -> None:

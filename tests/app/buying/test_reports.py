@@ -90,7 +90,7 @@ def test_a_provider_without_calls_has_an_empty_report(
     assert report["days"] == report["changes"] == []
     assert report["unit"] is None
     assert set(report["totals"].values()) == {0}
-    assert report["newest"]["p50_ms"] is None
+    assert (report["newest"]["timed"], report["newest"]["p50_ms"]) == (0, None)
     assert report["without"] == {"cases": 0, "labels_changed": 0, "saved": 0.0}
 
 
@@ -195,6 +195,18 @@ def test_latency_failures_and_price_are_named(client: TestClient, store: Store) 
 
     assert [change["kind"] for change in changes] == ["failures", "latency", "price"]
     assert (changes[2]["before"], changes[2]["after"]) == (0.001, 0.0012)
+
+
+def test_latencies_are_those_of_answers(client: TestClient, store: Store) -> None:
+    for latency_ms in range(1, 101):
+        store(1, latency_ms=latency_ms)
+    store(50, latency_ms=3_000, state="in_doubt", reason="no answer in time")
+
+    newest = report_of(client)["newest"]
+
+    assert newest["timed"] == 100
+    assert newest["p50_ms"] == pytest.approx(50.5)
+    assert newest["p95_ms"] == pytest.approx(95.05)
 
 
 def test_tests_and_what_a_crash_cut_off_name_nothing(

@@ -37,6 +37,7 @@ class NewestCalls(Answer):
     since: datetime | None = Field(
         examples=[EXAMPLE_TIME], description="Of the oldest; null: there was none."
     )
+    timed: int = Field(examples=[2_310], description="Answers that the times rest on.")
     p50_ms: float | None = Field(
         examples=[310.0],
         description="Half of the answers came within; null: none came.",

@@ -11,9 +11,9 @@ from askless.app.documents.buying import report_bodies as bodies
 from askless.app.records import StoredCall
 from askless.app.service.buying.providers import day_of
 from askless.app.service.buying.watching import (
-    ANSWERED,
     TELLING,
     classify_call,
+    learn_latency,
     list_changes,
 )
 from askless.app.service.loaded import LoadedModels
@@ -73,27 +73,18 @@ def sum_days(db: Transaction, name: str, first: datetime) -> dict[str, Counter[s
 
 def summarise_newest(newest: Sequence[StoredCall]) -> bodies.NewestCalls:
     """Return the latencies of the newest calls, and how often they moved a label."""
-    # A call that failed after its time says nothing of how long answers take.
-    latencies = [
-        call.latency_ms
-        for call in newest
-        if call.latency_ms is not None
-        and classify_call(call.state, call.reason, call.attempts) in ANSWERED
-    ]
+    latency = learn_latency(newest)
     moves = [
         int(np.argmax(call.before)) != int(np.argmax(call.after))
         for call in newest
         if call.before is not None and call.after is not None
     ]
-    p50_ms, p95_ms = (
-        float(np.quantile(latencies, share)) if latencies else None
-        for share in (0.5, 0.95)
-    )
     return bodies.NewestCalls(
         calls=len(newest),
         since=newest[0].created_at if newest else None,
-        p50_ms=p50_ms,
-        p95_ms=p95_ms,
+        timed=0 if latency is None else latency.n_answers,
+        p50_ms=latency and latency.p50_ms,
+        p95_ms=latency and latency.p95_ms,
         cases=len(moves),
         labels_changed=sum(moves),
         share_changed=sum(moves) / len(moves) if moves else None,

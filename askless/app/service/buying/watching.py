@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,31 @@ def classify_call(state: str, reason: str | None, attempts: int) -> CallEnd | No
     if state == "in_doubt":
         return "in_doubt"
     return "miss" if state == "missed" and reason == EMPTY else "failure"
+
+
+class Latency(NamedTuple):
+    """The times within which half of some answers came, and 95 % of them."""
+
+    p50_ms: float
+    p95_ms: float
+    n_answers: int
+
+
+def learn_latency(listed: Sequence[StoredCall]) -> Latency | None:
+    """Return how long the answers of a provider take; None: none was timed.
+
+    A call that failed at its time limit says nothing of how long answers take.
+    """
+    times = [
+        call.latency_ms
+        for call in listed
+        if call.latency_ms is not None
+        and classify_call(call.state, call.reason, call.attempts) in ANSWERED
+    ]
+    if not times:
+        return None
+    p50_ms, p95_ms = np.quantile(times, (0.5, 0.95)).tolist()
+    return Latency(p50_ms, p95_ms, len(times))
 
 
 def list_changes(listed: Sequence[StoredCall]) -> list[Change]:

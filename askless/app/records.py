@@ -209,6 +209,8 @@ class StoredProvider:
     failures: int = 0
     #: when the next call may leave, by its calls a second
     next_at: datetime | None = None
+    #: changes that are named, as in its report; None: nothing has changed
+    changes: tuple[dict[str, Any], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,12 @@ class ProviderCalls:
         return await self.connection.request_json("GET", path)
 
     @Call
+    async def provider_report(self, name: str) -> Json:
+        """Report on a provider's calls, what has changed, and what it is worth."""
+        path = join_path("providers", name, "report")
+        return await self.connection.request_json("GET", path)
+
+    @Call
     async def delete_provider(self, name: str) -> None:
         """Delete a provider; what its calls cost stays."""
         await self.connection.request("DELETE", join_path("providers", name))

@@ -36,6 +36,7 @@ FOR_ALL = {
     r"UPDATE trainings SET .*RETURNING": "A worker claims from the queue.",
     r"SELECT DISTINCT trainings\.tenant_id": "The sweep goes on tenant by tenant.",
     r"SELECT count\(\*\) AS \w+,? .*FROM (trainings|sessions)": "For /metrics.",
+    r"SELECT count\(\*\) AS \w+ .*FROM providers": "For /metrics.",
     r"SELECT challenges\.tenant_id": "The worker goes on tenant by tenant.",
     r"SELECT datasets\.blob": "Orphaned uploads belong to nobody.",
 }

@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 
 from askless.app.buyer.buyer import RunBuyer
+from askless.app.buyer.tracing import CallTracer
 from askless.app.logs import configure_logging, log
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import create_engine
@@ -26,11 +27,14 @@ def carry_out_runs(settings: Settings, parent: int | None = None) -> None:
     configure_logging(is_beside=parent is not None)
     sys.setswitchinterval(SWITCH_S)
     engine = create_engine(settings.url, N_CONNECTIONS)
-    buyer = RunBuyer(settings, engine)
+    tracer = CallTracer() if settings.telemetry else None
+    buyer = RunBuyer(settings, engine, tracer)
     try:
         asyncio.run(run_until_stopped(buyer, parent))
     finally:
         engine.dispose()
+        if tracer is not None:
+            tracer.stop()
     log("buyer.stopped", holder=buyer.holder)
 
 

@@ -15,9 +15,10 @@ from typing import TypeVar
 import sqlalchemy as sa
 from standardwebhooks import Webhook
 
+from askless.app.buyer.tracing import CallTracer
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
-from askless.app.service.buying import notices, runs
+from askless.app.service.buying import notices, runs, watching
 from askless.app.service.buying.calling import trials
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
 from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
@@ -25,6 +26,7 @@ from askless.app.service.buying.turns import Buying, CallOrder, Pause, Step
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.expiry import list_due
 from askless.app.settings.settings import Settings
+from askless.app.store.buying import calls
 from askless.app.store.buying.deliveries import Delivery
 from askless.app.store.database.engine import transaction
 from askless.app.store.database.transactions import Transaction
@@ -54,9 +56,12 @@ GONE = 410
 class RunBuyer:
     """Carries out runs of all tenants; several processes share them."""
 
-    def __init__(self, settings: Settings, engine: sa.Engine) -> None:
+    def __init__(
+        self, settings: Settings, engine: sa.Engine, tracer: CallTracer | None = None
+    ) -> None:
         self.settings = settings
         self.engine = engine
+        self.tracer = tracer
         self.holder = (
             f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(4)}"
         )
@@ -109,12 +114,19 @@ class RunBuyer:
                 continue
 
     async def in_thread(
-        self, tenant_id: str | None, act: Callable[[Transaction], Made]
+        self,
+        tenant_id: str | None,
+        act: Callable[[Transaction], Made],
+        *,
+        is_read: bool = False,
     ) -> Made:
-        """Do something in a transaction of a tenant, in a thread."""
+        """Do something in a transaction of a tenant, in a thread.
+
+        One that only reads makes nobody wait.
+        """
 
         def work() -> Made:
-            with transaction(self.engine, tenant_id) as db:
+            with transaction(self.engine, tenant_id, is_read=is_read) as db:
                 return act(db)
 
         loop = asyncio.get_running_loop()
@@ -135,14 +147,10 @@ class RunBuyer:
                 self.carried[run.session_id] = task
 
     async def is_any_free(self) -> bool:
-        """Look for a run in a transaction that only reads, and makes nobody wait."""
         timeout_s = self.settings.heartbeat_timeout_s
-
-        def look() -> bool:
-            with transaction(self.engine, None, is_read=True) as db:
-                return runs.is_any_free(db, timeout_s)
-
-        return await asyncio.get_running_loop().run_in_executor(self.threads, look)
+        return await self.in_thread(
+            None, lambda db: runs.is_any_free(db, timeout_s), is_read=True
+        )
 
     async def carry(self, run: StoredRun) -> None:
         """Carry a run out to its end; after a failure let it go for a while."""
@@ -199,9 +207,15 @@ class RunBuyer:
         )
         at = self.settings.moment_at(datetime.now(UTC))
         result = runs.CallResult(order, reply, attempts)
-        return await self.in_thread(
+        step = await self.in_thread(
             run.tenant_id, lambda db: runs.settle(db, self.buying, result, at)
         )
+        if self.tracer is not None:
+            call = await self.in_thread(
+                run.tenant_id, lambda db: calls.get(db, order.call.id), is_read=True
+            )
+            self.tracer.trace(call)
+        return step
 
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
         """Send a call, again where that is safe; return the last reply."""
@@ -229,19 +243,23 @@ class RunBuyer:
         await deliver_due(self)
 
     async def sweep(self) -> None:
-        """End the tests of providers whose process died, and runs left to expire."""
-
-        def look() -> list[tuple[str, str]]:
-            with transaction(self.engine, None, is_read=True) as db:
-                return trials.list_held(db)
-
+        """End tests of dead processes and runs left to expire; watch the providers."""
         now = datetime.now(UTC)
         before = list_due(self.settings.moment_at(now))
         await self.in_thread(None, lambda db: runs.wake_expired(db, before))
-        loop = asyncio.get_running_loop()
-        for tenant_id, name in await loop.run_in_executor(self.threads, look):
+        held = await self.in_thread(None, trials.list_held, is_read=True)
+        for tenant_id, name in held:
             end = partial(trials.end_lost, name=name, now=now)
             await self.in_thread(tenant_id, end)
+        called = await self.in_thread(
+            None, partial(watching.list_called, now=now), is_read=True
+        )
+        for tenant_id, name in called:
+            look = partial(watching.find_news, name=name)
+            changes = await self.in_thread(tenant_id, look, is_read=True)
+            if changes is not None:
+                note = partial(watching.note, name=name, changes=changes)
+                await self.in_thread(tenant_id, note)
 
     async def leave(self) -> None:
         """Hand back the runs held; without it they would wait for the timeout."""

@@ -7,7 +7,7 @@ from typing_extensions import TypeAliasType
 
 from askless.app import records
 from askless.core.catalogue import catalogue
-from askless.core.model import alarms
+from askless.core.model import alarms, shifts
 from askless.core.session import state
 
 MEANINGS: dict[Any, dict[str, str]] = {
@@ -98,6 +98,12 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "in_doubt": "it was sent, nobody knows what came of it, and it counts as spent "
         "until somebody settles it",
     },
+    shifts.ShiftKind: {
+        "misses": "the share of answers that are empty",
+        "failures": "the share of calls that brought no answer",
+        "latency": "the time that answers take",
+        "price": "the amount charged for an answer",
+    },
     records.Promotion: {
         "by_person": "a person, by `PUT /models/{id}/champion`, whenever they decide",
         "by_rule": "the service too, once the lower bound of the difference in loss is "
@@ -157,6 +163,9 @@ RunState = TypeAliasType(
 )
 CallState = TypeAliasType(
     "CallState", Annotated[records.CallState, explain_values(records.CallState)]
+)
+ShiftKind = TypeAliasType(
+    "ShiftKind", Annotated[shifts.ShiftKind, explain_values(shifts.ShiftKind)]
 )
 DoubtKind = TypeAliasType(
     "DoubtKind", Annotated[records.DoubtKind, explain_values(records.DoubtKind)]

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Request, Response
 
 from askless.app.documents.buying import provider_bodies as schemas
 from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.buying.report_bodies import ProviderReport
 from askless.app.http.plumbing.buying.trials import Trial
 from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import (
@@ -20,6 +21,7 @@ from askless.app.http.plumbing.deps import (
 )
 from askless.app.http.plumbing.retries import RetriedRoute
 from askless.app.service.buying import providers as service
+from askless.app.service.buying import reports
 from askless.app.service.buying.calling import trials
 
 router = APIRouter(prefix="/providers", tags=["providers"], route_class=RetriedRoute)
@@ -90,6 +92,22 @@ def list_providers(
 def get_provider(name: str, db: ReadDb, now: Now) -> schemas.ProviderBody:
     """Show a provider as it was put, and what it has cost today."""
     return service.get(db, name, now)
+
+
+@router.get(
+    "/{name}/report",
+    operation_id="get_provider_report",
+    summary="Report on a provider",
+)
+def get_provider_report(
+    name: str, db: ReadDb, loaded: Loaded, now: Now
+) -> ProviderReport:
+    """Report on the calls to a provider by day, its latency, and what has changed.
+
+    How many labels its answers have changed, and how many would be others without it,
+    rest on the newest calls; each figure says on how many.
+    """
+    return reports.report(db, loaded, name, now)
 
 
 @router.delete(

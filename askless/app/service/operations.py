@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -11,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from askless.app.records import Moment
 from askless.app.store import workers
+from askless.app.store.buying import calls, providers
 from askless.app.store.database import clock
 from askless.app.store.database import migrate as migrations
 from askless.app.store.database.transactions import Transaction
@@ -18,6 +20,8 @@ from askless.app.store.database.transactions import Transaction
 migrate, refuse_other_schema = migrations.migrate, migrations.refuse_other_schema
 record_heartbeat, leave = workers.record_heartbeat, workers.delete_worker
 read_clock = clock.read_clock
+# The calls of so long are counted for metrics.
+RECENT = timedelta(minutes=5)
 READ_ONLY = sa.text(
     "SELECT pg_is_in_recovery() "
     "OR current_setting('default_transaction_read_only')::boolean"
@@ -26,7 +30,7 @@ READ_ONLY = sa.text(
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Counts of jobs, workers and sessions of the whole installation."""
+    """Counts of jobs, workers, sessions and calls of the whole installation."""
 
     queued: int
     #: how long the oldest queued job has waited
@@ -34,6 +38,10 @@ class Load:
     running: int
     workers: int
     open_sessions: int
+    #: providers of which a change is named
+    changed_providers: int
+    #: calls to providers of the last five minutes, by state
+    calls: dict[str, int]
 
 
 def check_readiness(
@@ -87,4 +95,6 @@ def count_load(db: Transaction, timeout_s: float, at: Moment) -> Load:
         running=running,
         workers=workers.count_alive(db, timeout_s),
         open_sessions=workers.count_sessions(db, at.now - at.ttl),
+        changed_providers=providers.count_changed(db),
+        calls=calls.count_since(db, at.now - RECENT),
     )

@@ -519,6 +519,7 @@ def make_buying() -> None:
         sa.Column("cools_until", sa.DateTime(timezone=True)),
         sa.Column("failures", sa.Integer(), nullable=False),
         sa.Column("next_at", sa.DateTime(timezone=True)),
+        sa.Column("changes", sa.JSON()),
         sa.ForeignKeyConstraint(
             ["tenant_id"], ["tenants.id"], name=op.f("fk_providers_tenant_id_tenants")
         ),
@@ -619,6 +620,9 @@ def make_buying() -> None:
     op.create_index(op.f("ix_calls_tenant_id"), "calls", ["tenant_id", "created_at"])
     op.create_index(
         op.f("ix_calls_provider"), "calls", ["tenant_id", "provider", "state"]
+    )
+    op.create_index(
+        op.f("ix_calls_newest"), "calls", ["tenant_id", "provider", "created_at"]
     )
     op.create_table(
         "cached_answers",

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.buyer.buyer import RunBuyer
+from askless.app.buyer.tracing import CallTracer
 from askless.app.records import DEFAULT_TENANT, StoredProvider
 from askless.app.settings.settings import Settings
 from askless.app.store.buying import providers
@@ -132,9 +133,11 @@ def provide(engine: sa.Engine, vendors: Vendors) -> Provide:
 
 
 @contextmanager
-def buying(settings: Settings, engine: sa.Engine) -> Iterator[RunBuyer]:
+def buying(
+    settings: Settings, engine: sa.Engine, tracer: CallTracer | None = None
+) -> Iterator[RunBuyer]:
     """Run a buyer in a thread while the block does."""
-    buyer = RunBuyer(settings, engine)
+    buyer = RunBuyer(settings, engine, tracer)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_until_complete, args=(buyer.work(),))
     thread.start()

@@ -114,3 +114,20 @@ def test_what_cannot_be_done_is_refused_by_name(
 
         assert (refused.code, refused.out) == (2, ""), words
         assert told in " ".join(refused.err.split()), (words, refused.err)
+
+
+def test_a_report_counts_what_was_called(run: Run, file: Path) -> None:
+    run("providers", "put", "firmo", file)
+    empty = run("providers", "report", "firmo")
+    run("providers", "test", "firmo", "--key", "domain=acme.example")
+
+    shown = run("providers", "report", "firmo")
+    printed = run("providers", "report", "firmo", "--json")
+    absent = run("providers", "report", "nobody")
+
+    assert (empty.code, shown.code, absent.code) == (0, 0, 2), shown.err
+    assert "p50" not in empty.out
+    report = json.loads(printed.out)
+    assert report["totals"]["calls"] == len(report["days"]) == 1
+    assert report["newest"]["p50_ms"] is not None
+    assert "of the newest 1 calls" in shown.out

@@ -25,10 +25,12 @@ from askless.app.documents import files
 from askless.app.documents.buying.openapi import draft_providers
 from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest
 from askless.app.documents.buying.providers import PROVIDER_NAME, Provider
+from askless.app.documents.buying.report_bodies import ProviderReport
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.service.buying import providers as service
+from askless.app.service.buying import reports
 from askless.app.service.buying.calling import trials
 from askless.app.service.buying.calling.sending import Sender
 from askless.app.service.loaded import LoadedModels
@@ -47,6 +49,7 @@ commands = typer.Typer(
 COLUMNS = ("fills", "price", "state", "spent today", "of at most")
 YAML_RULE = "must be JSON; convert YAML first, such as by: yq -o=json api.yaml"
 PAGE = 200
+COUNTED = ("calls", "answers", "misses", "failures", "in_doubt", "cached")
 Name = Annotated[str, typer.Argument(help="The provider's name.")]
 
 
@@ -88,6 +91,51 @@ def show_provider(name: Name, tenant: Tenant = FIRST) -> None:
     amounts = shown.spent, shown.held
     spent, held = (money(units * MICROS_PER_UNIT) for units in amounts)
     errors.print(f"spent today: {spent}, held for calls on their way: {held}")
+
+
+@commands.command("report")
+def report_on_provider(
+    name: Name,
+    tenant: Tenant = FIRST,
+    is_json: Annotated[
+        bool, typer.Option("--json", help="Print the report of the API.")
+    ] = False,
+) -> None:
+    """Print a provider's calls by day, what has changed, and what it is worth."""
+    now = datetime.now(UTC)
+    with provider_transaction(tenant, name, is_read=True) as db:
+        report = reports.report(db, LoadedModels(), name, now)
+    if is_json:
+        typer.echo(report.model_dump_json(indent=1))
+        return
+    unit = report.unit or ""
+    table = Table("day", *(name.replace("_", " ") for name in COUNTED), "spent")
+    for title, sums in (
+        *((f"{day.day}", day) for day in report.days),
+        ("all", report.totals),
+    ):
+        counts = [f"{getattr(sums, column):,}" for column in COUNTED]
+        table.add_row(title, *counts, money(sums.spent * MICROS_PER_UNIT, unit))
+    output.print(table)
+    for line in say_worth(report):
+        output.print(escape(line))
+    print_warnings([change.describe(unit) for change in report.changes])
+
+
+def say_worth(report: ProviderReport) -> Iterator[str]:
+    """Yield latencies, and what the provider's answers have changed."""
+    newest, without = report.newest, report.without
+    if newest.p50_ms is not None:
+        times = f"p50 {newest.p50_ms:.0f} ms, p95 {newest.p95_ms:.0f} ms"
+        yield f"{times}, of the newest {newest.calls:,} calls"
+    if newest.cases:
+        yield f"labels changed: {newest.labels_changed:,} of {newest.cases:,} cases"
+    if without.cases:
+        saved = money(without.saved * MICROS_PER_UNIT, report.unit or "")
+        yield (
+            f"without it: {without.labels_changed:,} of {without.cases:,} labels would "
+            f"be others, and {saved} would be saved"
+        )
 
 
 @commands.command("put")

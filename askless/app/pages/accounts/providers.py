@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from askless.app.documents.buying.provider_bodies import ProviderTest
 from askless.app.documents.buying.providers import EXAMPLE, PROVIDER_NAME, Provider
+from askless.app.documents.buying.report_bodies import CallDay
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.errors import ConflictError, ReplayedError
@@ -29,9 +30,13 @@ from askless.app.pages.plumbing.callers import Typed, make_once
 from askless.app.pages.plumbing.frame import field_errors, redirect, render
 from askless.app.pages.plumbing.inputs import field_text
 from askless.app.service.buying import providers as service
+from askless.app.service.buying import reports
 from askless.app.service.buying.calling import trials
 from askless.app.service.loaded import LoadedModels
 from askless.app.store.database.transactions import Transaction
+from askless.app.words.charts.book_charts import draw_days_chart
+from askless.app.words.wording import money
+from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.errors import Refusal, RefusedError
 
 router = APIRouter(prefix="/ui/providers", include_in_schema=False)
@@ -39,6 +44,8 @@ ADDRESS = "/ui/providers"
 WRITE = "providers:write"
 PAGE_SIZE = 50
 LAST_CALLS = 10
+# A chart of fewer days says less than their table.
+LEAST_DAYS = 3
 NAME_RULE = "must be of a-z, 0-9, _, . and -, and begin with a letter or digit"
 NOTICES = {
     "put": "The provider is stored.",
@@ -123,7 +130,13 @@ def make_view(
     """Return the context of a provider's page, for somebody who may change it."""
     provider = service.get(db, name, now)
     filters, document = service.CallFilter(provider=name), provider.strip_state()
+    report = reports.report(db, loaded, name, now)
+    spent, unit = [(day.day, day.spent) for day in report.days], report.unit or ""
     return {
+        "report": report,
+        "changes": [change.describe(unit) for change in report.changes],
+        "rows": [list_cells(day, unit) for day in reversed(report.days)],
+        "svg": draw_days_chart(spent, unit, "day") if len(spent) >= LEAST_DAYS else "",
         "provider": provider,
         "state": provider.describe_state(now),
         "warnings": service.warn(db, loaded, document),
@@ -136,6 +149,13 @@ def make_view(
         "conflict": None,
         "tried": None,
     }
+
+
+def list_cells(day: CallDay, unit: str) -> list[str]:
+    """Return the cells of a day in the table of its page."""
+    counts = day.calls, day.answers, day.misses, day.failures, day.in_doubt, day.cached
+    spent = money(day.spent * MICROS_PER_UNIT, unit)
+    return [f"{day.day}", *(f"{count:,}" for count in counts), spent]
 
 
 @router.post("/{id}/test", dependencies=[needs("providers")])

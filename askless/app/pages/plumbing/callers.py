@@ -148,6 +148,8 @@ def make_once(
     The stored answer has no body: what was made may be a secret.
     """
     if not FORM_NUMBER.fullmatch(number):
+        # Unknown ids are refused before foreign forms; the error takes back the rest.
+        make()
         raise ConflictError("foreign-form", FOREIGN)
     name = f"form {number}"
     digest = sha256(name.encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -9,7 +10,7 @@ from askless.app.records import Page, StoredCall
 from askless.app.store.buying.runs import runs
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.sql_types import Id, UtcDateTime
-from askless.app.store.database.tables import metadata, sessions, tenant_key
+from askless.app.store.database.tables import metadata, sessions, tenant_key, tenants
 from askless.app.store.database.tenancy import execute, is_own
 from askless.app.store.database.transactions import Transaction
 
@@ -48,6 +49,7 @@ calls = sa.Table(
     sa.UniqueConstraint("session_id", "number"),
     sa.Index(None, "tenant_id", "created_at"),
     sa.Index("ix_calls_provider", "tenant_id", "provider", "state"),
+    sa.Index("ix_calls_newest", "tenant_id", "provider", "created_at"),
 )
 
 ROWS = StoredRows("call", "cal", calls, StoredCall)
@@ -128,6 +130,78 @@ def list_ended(db: Transaction, session_ids: Sequence[str]) -> list[StoredCall]:
     )
     rows = db.execute(query.order_by(calls.c.session_id, calls.c.number))
     return [ROWS.read(row) for row in rows]
+
+
+NEWEST = ROWS.query.where(calls.c.provider == sa.bindparam("who")).order_by(
+    calls.c.created_at.desc(), calls.c.id.desc()
+)
+
+
+def list_newest(db: Transaction, provider: str, most: int) -> list[StoredCall]:
+    """Return the newest calls to a provider that have ended, the oldest first."""
+    query = NEWEST.where(~IS_ON_THE_WAY).limit(most)
+    rows = execute(db, query, {"who": provider}).all()
+    return [ROWS.read(row) for row in reversed(rows)]
+
+
+class EndedCalls(NamedTuple):
+    """A number of calls of a day that have ended alike, and what they cost."""
+
+    day: str
+    state: str
+    reason: str | None
+    attempts: int
+    number: int
+    charged: int
+
+
+def count_days(
+    db: Transaction, provider: str, since: str, reasons: Sequence[str]
+) -> list[EndedCalls]:
+    """Count the ended calls to a provider since a day; other reasons are one."""
+    reason = sa.case((calls.c.reason.in_(reasons), calls.c.reason), else_=None)
+    attempts = sa.case((calls.c.attempts > 0, 1), else_=0)
+    keys = [calls.c.day, calls.c.state, reason, attempts]
+    # PostgreSQL's sum of whole numbers is a decimal number.
+    charged = sa.cast(sa.func.sum(calls.c.charged), sa.BigInteger)
+    query = (
+        sa.select(
+            *(column.label(f"c{n}") for n, column in enumerate(keys)),
+            sa.func.count(),
+            charged,
+        )
+        .where(
+            is_own(calls),
+            calls.c.provider == provider,
+            calls.c.created_at >= datetime.fromisoformat(f"{since}T00:00:00+00:00"),
+            calls.c.day >= since,
+            ~IS_ON_THE_WAY,
+        )
+        .group_by("c0", "c1", "c2", "c3")
+        .order_by("c0")
+    )
+    return [EndedCalls(*tuple(row)) for row in execute(db, query)]
+
+
+def list_called(db: Transaction, since: datetime) -> list[tuple[str, str]]:
+    """Return the tenants and names of providers that were called since a moment."""
+    query = (
+        sa.select(calls.c.tenant_id, calls.c.provider)
+        .join_from(tenants, calls, calls.c.tenant_id == tenants.c.id)
+        .where(calls.c.created_at >= since)
+    )
+    return [tuple(row) for row in db.execute(query.distinct())]
+
+
+def count_since(db: Transaction, since: datetime) -> dict[str, int]:
+    """Count the calls of all tenants since a moment, by state."""
+    query = (
+        sa.select(calls.c.state, sa.func.count())
+        .join_from(tenants, calls, calls.c.tenant_id == tenants.c.id)
+        .where(calls.c.created_at >= since)
+    )
+    rows = db.execute(query.group_by(calls.c.state))
+    return {row[0]: row[1] for row in rows}
 
 
 def page(

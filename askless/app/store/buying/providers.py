@@ -26,6 +26,8 @@ providers = sa.Table(
     sa.Column("cools_until", UtcDateTime),
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("next_at", UtcDateTime),
+    # What the buyer has named; NULL: nothing, or it has not looked.
+    sa.Column("changes", sa.JSON(none_as_null=True)),
     sa.UniqueConstraint("tenant_id", "name"),
 )
 
@@ -99,8 +101,12 @@ FORGET_FAILURES = (
 NO_CEILING = 2**62
 
 
+def find(db: Transaction, name: str) -> StoredProvider | None:
+    return ROWS.first(db, BY_NAME, name)
+
+
 def get(db: Transaction, name: str) -> StoredProvider:
-    return ROWS.require(ROWS.first(db, BY_NAME, name))
+    return ROWS.require(find(db, name))
 
 
 def find_locked(db: Transaction, name: str) -> StoredProvider | None:
@@ -170,6 +176,12 @@ def find_day(db: Transaction, name: str, day: str) -> tuple[int, int] | None:
     query = sa.select(provider_days.c.held, provider_days.c.spent).where(IS_DAY)
     row = execute(db, query, {"who": name, "when": day}).first()
     return None if row is None else (row.held, row.spent)
+
+
+def count_changed(db: Transaction) -> int:
+    """Count the providers of all tenants of which a change is named."""
+    query = sa.select(sa.func.count()).where(providers.c.changes.is_not(None))
+    return db.scalar(query) or 0
 
 
 def list_held(db: Transaction) -> list[tuple[str, str]]:

@@ -4,11 +4,12 @@ Labels are from closed sets.
 """
 
 import time
-from dataclasses import asdict
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from askless.app.http.plumbing.layers.edge import OTHER, Exchange
+from askless.app.records import CallState
 from askless.app.service.operations import Load
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30)
@@ -27,6 +28,10 @@ LOAD = {
     "running": ("askless_jobs_running", "Trainings and other jobs that a worker has."),
     "workers": ("askless_workers", "Workers that are alive."),
     "open_sessions": ("askless_sessions_open", "Sessions with a question, unexpired."),
+    "changed_providers": (
+        "askless_providers_changed",
+        "Providers whose misses, failures, latency or price have changed of late.",
+    ),
 }
 
 
@@ -62,6 +67,12 @@ class Metrics:
         self.load = {
             name: Gauge(*texts, registry=self.registry) for name, texts in LOAD.items()
         }
+        self.calls = Gauge(
+            "askless_calls",
+            "Calls to providers of the last five minutes.",
+            ("state",),
+            registry=self.registry,
+        )
         self.load_due_at = 0.0
 
     def is_load_due(self) -> bool:
@@ -71,8 +82,12 @@ class Metrics:
         """Set the gauges of the load; None: the database can't be reached."""
         self.load_due_at = time.monotonic() + COUNT_EVERY_S
         self.database_up.set(load is not None)
-        for name, count in ({} if load is None else asdict(load)).items():
-            self.load[name].set(count)
+        if load is None:
+            return
+        for name, gauge in self.load.items():
+            gauge.set(getattr(load, name))
+        for state in get_args(CallState):
+            self.calls.labels(state).set(load.calls.get(state, 0))
 
     def count_request(self, exchange: Exchange) -> None:
         """Count a finished request; labels never hold a caller's text."""

@@ -29,7 +29,7 @@ class ShadowResult:
     """A comparison of a log's waterfall with a policy of ours."""
 
     model: Model
-    comparison: ShadowFigures
+    figures: ShadowFigures
     chosen: ChosenAim
     is_agreement: bool
     problems: tuple[LogProblem, ...]
@@ -40,3 +40,13 @@ class ShadowResult:
     n_others: int
     #: seconds since 1970 of the first and last decision that is replayed
     span: tuple[float, float]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the log has every answer that we ask for: nothing is estimated."""
+        return self.figures.supported.value == 1.0
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether errors are against outcomes, of which some are known."""
+        return self.figures.n_judged > 0 and not self.is_agreement

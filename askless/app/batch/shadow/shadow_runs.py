@@ -83,7 +83,7 @@ def shadow_log(
         *(is_agreement, log.spec.seed, stride),
     )
     n_newer = n_cases - n_older
-    comparison = yield from convert_steps(
+    figures = yield from convert_steps(
         compare_log(terms, held.list_blocks(model.ensemble, n_older)),
         lambda step: Progress(
             0, 1, None, TRAINING_SHARE + (1 - TRAINING_SHARE) * step.n_cases / n_newer
@@ -91,7 +91,7 @@ def shadow_log(
     )
     decided = held.index.decided[held.case_idxs[n_older:]]
     return ShadowResult(
-        *(model, comparison, chosen, is_agreement, log.problems.finish()),
+        *(model, figures, chosen, is_agreement, log.problems.finish()),
         latencies=measure_latencies(held),
         n_older=n_older,
         n_trained=places.size,

@@ -63,7 +63,7 @@ def build_shadow_view(result: ShadowResult) -> ShadowView:
 
 def build_main_cells(result: ShadowResult) -> Cells:
     """Return spend, errors and differences with intervals and bounds."""
-    figures, unit = result.comparison, result.model.ensemble.catalogue.cost_unit
+    figures, unit = result.figures, result.model.ensemble.catalogue.cost_unit
 
     def write(micros: float) -> str:
         return write_money(micros, unit)
@@ -93,7 +93,7 @@ def build_main_cells(result: ShadowResult) -> Cells:
         rows.append(line(name_error(result), logged, figures.loss, losses))
     if not result.is_agreement:
         rows.append(line("decisions that differ", "", figures.differs, write_share))
-    if figures.n_judged and not result.is_agreement:
+    if result.has_errors:
         rows.append(line("of these for the worse", "", figures.worse, write_share))
     head = ["", "your waterfall", "Askless", "between, whatever is missing"]
     return [*head, "95 % interval of these bounds"], rows
@@ -101,7 +101,7 @@ def build_main_cells(result: ShadowResult) -> Cells:
 
 def list_points(result: ShadowResult) -> list[tuple[str, FrontierPoint]]:
     """Return the points of both frontiers, and what was logged."""
-    figures = result.comparison
+    figures = result.figures
     points = [(OURS, point) for point in figures.frontier]
     points += [
         (f"waterfall after {n} vendors", point) for n, point in enumerate(figures.cuts)
@@ -132,7 +132,7 @@ def build_point_cells(result: ShadowResult) -> Cells:
 
 def draw_frontiers(result: ShadowResult) -> str:
     """Draw error against spend: ours, the waterfall cut short, and as it was."""
-    figures, unit = result.comparison, result.model.ensemble.catalogue.cost_unit
+    figures, unit = result.figures, result.model.ensemble.catalogue.cost_unit
     scale = 100.0 if result.model.ensemble.error_costs is None else 1.0
     logged = (figures.spend_logged.value, figures.loss_logged.value)
     lines = [
@@ -179,7 +179,7 @@ def build_vendor_cells(result: ShadowResult) -> Cells:
         return texts[0] + tail
 
     rows: Rows = []
-    for vendor in result.comparison.vendors:
+    for vendor in result.figures.vendors:
         first = catalogue.offers[vendor.offer][0]
         rows.append(
             (
@@ -210,7 +210,7 @@ def build_latency_cells(result: ShadowResult) -> Cells:
 
 def shadow_json(result: ShadowResult) -> dict[str, Any]:
     """Return the figures; amounts in units, shares from 0 to 1."""
-    figures, catalogue = result.comparison, result.model.ensemble.catalogue
+    figures, catalogue = result.figures, result.model.ensemble.catalogue
     scale = 1.0 / MICROS_PER_UNIT
     return {
         "cases": figures.n_cases,

@@ -86,7 +86,7 @@ def name_error(result: ShadowResult) -> str:
 
 def list_short_lines(result: ShadowResult) -> list[str]:
     """Return the report in a few sentences."""
-    figures, unit = result.comparison, result.model.ensemble.catalogue.cost_unit
+    figures, unit = result.figures, result.model.ensemble.catalogue.cost_unit
     before, after = figures.spend_logged.value, figures.spend.estimate.value
     ours = f"Askless {write_money(after, unit)}"
     is_estimate = is_open(figures.spend)
@@ -97,7 +97,7 @@ def list_short_lines(result: ShadowResult) -> list[str]:
     ]
     differs, worse = figures.differs.estimate.value, figures.worse.estimate.value
     line = f"{write_share(differs)} of decisions differ"
-    if figures.n_judged and not result.is_agreement:
+    if result.has_errors:
         line += (
             f", {write_share(worse)} of all for the worse and "
             f"{write_share(figures.better.value)} for the better"
@@ -127,9 +127,8 @@ def describe_saving(before: float, after: float) -> str:
 
 def list_support_lines(result: ShadowResult) -> list[str]:
     """Return how much of the replay the log has answers for, and what the rest does."""
-    figures, unit = result.comparison, result.model.ensemble.catalogue.cost_unit
-    share = figures.supported.value
-    if share == 1.0:
+    figures, unit = result.figures, result.model.ensemble.catalogue.cost_unit
+    if result.is_measured:
         return [
             "The log has every answer that Askless asks for: nothing here is guessed."
         ]
@@ -137,14 +136,15 @@ def list_support_lines(result: ShadowResult) -> list[str]:
     spend = write_bounds(figures.spend, lambda micros: write_money(micros, unit))
     differs = write_bounds(figures.differs, write_share)
     lines = [
-        f"The log has all answers that Askless asks for in {write_share(share)} of the "
+        f"The log has all answers that Askless asks for in "
+        f"{write_share(figures.supported.value)} of the "
         "cases. In the others your waterfall had not asked: these answers are missing "
         "by design, and nobody can know them.",
         f"Whatever they are, Askless spends {spend} a case, and {differs} of decisions "
         "differ. The one figure between these bounds is a model's estimate: it takes "
         "answers of older cases of the same outcome that looked alike.",
     ]
-    if figures.n_judged and not result.is_agreement:
+    if result.has_errors:
         error = write_bounds(figures.loss, write)
         lines.append(f"Its {name_error(result)} lie between these bounds: {error}.")
     lacking = [vendor for vendor in figures.vendors if not vendor.has_donors]
@@ -160,7 +160,7 @@ def list_support_lines(result: ShadowResult) -> list[str]:
 
 def list_saving_lines(result: ShadowResult) -> list[str]:
     """Return where the saving comes from."""
-    figures, unit = result.comparison, result.model.ensemble.catalogue.cost_unit
+    figures, unit = result.figures, result.model.ensemble.catalogue.cost_unit
 
     def write(micros: float) -> str:
         return write_money(micros, unit)
@@ -180,7 +180,7 @@ def list_saving_lines(result: ShadowResult) -> list[str]:
 
 def list_method_lines(result: ShadowResult) -> list[str]:
     """Return how the comparison was made, and what it can't say."""
-    figures = result.comparison
+    figures = result.figures
     first, last = (f"{datetime.fromtimestamp(s, UTC):%d %B %Y}" for s in result.span)
     lines = [
         f"{result.n_older:,} older cases were for learning"
@@ -197,13 +197,13 @@ def list_method_lines(result: ShadowResult) -> list[str]:
         "Intervals hold 95 % of 2,000 draws of whole days. They are of this model: "
         "that another training would differ is not in them.",
     ]
-    if not result.is_agreement and figures.n_judged < figures.n_cases:
+    if result.has_errors and figures.n_judged < figures.n_cases:
         lines.append(
             f"{figures.n_judged:,} of the newer cases have both an outcome and a "
             "decision; errors are of these. If outcomes are known of accepted cases "
             "only, errors on all cases may be others."
         )
-    if figures.supported.value < 1.0:
+    if not result.is_measured:
         lines.append(
             "Answers that nobody asked for were marked as missing by design (Rubin "
             "1976) when the model was trained: an empty answer says something of a "

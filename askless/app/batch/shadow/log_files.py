@@ -92,7 +92,7 @@ PROBLEMS = {
     "unreadable_prices": "prices can't be read; they are not compared with the spec",
     "values_out_of_range": "values can't be what their feature says (type, min, max); "
     "they count as empty",
-    "unexplained_answers": "values stand where no call of their vendor explains them; "
+    "unexplained_answers": "answers stand where no call of their vendor explains them; "
     "they are not used",
 }
 

@@ -51,7 +51,10 @@ class LogIndex:
     #: class positions, `UNKNOWN` where there is none
     decisions: IntArray
     outcomes: IntArray
+    #: those before decisions, by case and time
     calls: Calls
+    #: late ones too
+    every: Calls
     #: (n_rows,), the case of each row; -1: none
     row_cases: IntArray
     #: labels of the classes
@@ -223,9 +226,12 @@ class IndexBuilder:
         )
         row_cases = np.concatenate(self.row_cases)
         decided = self.facts["decided_at"]
-        calls = settle_calls(log, joined, decided)
         return LogIndex(
-            decided, facts["decision"], facts["outcome"], calls, row_cases, labels
+            *(decided, facts["decision"], facts["outcome"]),
+            calls=settle_calls(log, joined, decided),
+            every=joined,
+            row_cases=row_cases,
+            labels=labels,
         )
 
 

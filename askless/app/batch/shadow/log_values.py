@@ -109,43 +109,54 @@ class HeldLog:
 
 def hold_log(log: LogFile, index: LogIndex, folder: Path) -> HeldLog:
     """Read the answers of a log into a file of a folder; name what is odd."""
-    catalogue, problems = log.catalogue, log.problems
+    catalogue = log.catalogue
     n_offers, n_cases = len(catalogue.offers), index.decided.size
     orders, last_rows, is_again = order_calls(index, n_offers)
+    log.problems.add("repeated_calls", int(is_again.sum()))
     shape = (n_cases, len(catalogue.features))
     values = np.memmap(folder / "values", np.float64, "w+", shape=shape)
     values[:] = np.nan
-    row_offers = np.full(log.n_rows, -1, np.int64)
-    if log.mapping.layout == "calls":
-        row_offers[index.calls.rows] = index.calls.offers
-    has_answer = np.zeros(log.n_rows, np.bool_)
-    prices, words = price_offers(catalogue), dict[int, list[str]]()
+    prices, repeats = price_offers(catalogue), np.zeros(n_cases, np.int64)
     names = {offer: name for name, offer in log.vendor_offers.items()}
-    for idx, feature in enumerate(catalogue.features):
-        offer = int(catalogue.offer_idxs[idx])
-        cases, rows = list_sources(index, last_rows[:, offer], bool(prices[offer]))
-        reader = FeatureReader(log, feature)
-        n_unexplained = 0
-        for start, cells in reader.read():
-            stop = start + cells.size
-            is_there = ~np.isnan(cells)
-            first, last = np.searchsorted(rows, (start, stop))
-            own_rows = rows[first:last]
-            own = cells[own_rows - start]
-            is_known = ~np.isnan(own)
-            values[cases[first:last][is_known], idx] = own[is_known]
-            is_own = np.zeros(cells.size, np.bool_)
-            is_own[own_rows - start] = True
-            is_own |= row_offers[start:stop] == offer
-            n_unexplained += int((is_there & ~is_own).sum())
-            has_answer[start:stop] |= is_there & (row_offers[start:stop] == offer)
-        if prices[offer]:
-            problems.add("unexplained_answers", n_unexplained, names[offer])
-        if reader.words is not None:
-            words[idx] = list(reader.words)
-    repeats = charge_repeats(log, index, is_again, has_answer)
+    words: dict[int, list[str]] = {}
+    for offer, members in enumerate(catalogue.offers):
+        sources = list_sources(index, last_rows[:, offer], bool(prices[offer]))
+        called_rows = np.unique(index.every.rows[index.every.offers == offer])
+        has_answer = np.zeros(log.n_rows, np.bool_)
+        for idx in members:
+            reader = FeatureReader(log, catalogue.features[idx])
+            for start, cells in reader.read():
+                stop = start + cells.size
+                place_cells(sources, start, cells, values[:, idx])
+                has_answer[start:stop] |= ~np.isnan(cells)
+            if reader.words is not None:
+                words[idx] = list(reader.words)
+        if not prices[offer]:
+            continue
+        # Rows that are left out are named already.
+        has_answer &= index.row_cases >= 0
+        n_explained = int(has_answer[called_rows].sum())
+        n_odd = int(has_answer.sum()) - n_explained
+        log.problems.add("unexplained_answers", n_odd, names[offer])
+        again = index.calls.take(is_again & (index.calls.offers == offer))
+        is_charged = catalogue.is_per_call[members[0]] | has_answer[again.rows]
+        np.add.at(repeats, again.cases, np.where(is_charged, prices[offer], 0))
     case_idxs = select_cases(log, index, values, orders)
     return HeldLog(log, index, values, words, orders, repeats, case_idxs)
+
+
+def place_cells(
+    sources: tuple[IntArray, IntArray],
+    start: int,
+    cells: FloatArray,
+    out_values: FloatArray,
+) -> None:
+    """Put the cells of some rows, from `start` on, at their cases; NaN says nothing."""
+    cases, rows = sources
+    first, last = np.searchsorted(rows, (start, start + cells.size))
+    own = cells[rows[first:last] - start]
+    is_known = ~np.isnan(own)
+    out_values[cases[first:last][is_known]] = own[is_known]
 
 
 def list_sources(
@@ -216,21 +227,6 @@ class FeatureReader:
         )
         values[is_odd] = np.nan
         return values
-
-
-def charge_repeats(
-    log: LogFile, index: LogIndex, is_again: BoolArray, has_answer: BoolArray
-) -> IntArray:
-    """Return what asking again has charged in each case, in micro-units."""
-    calls = index.calls.take(is_again)
-    firsts = [offer[0] for offer in log.catalogue.offers]
-    is_per_call = log.catalogue.is_per_call[firsts]
-    is_charged = is_per_call[calls.offers] | has_answer[calls.rows]
-    amounts = np.where(is_charged, price_offers(log.catalogue)[calls.offers], 0)
-    repeats = np.zeros(index.decided.size, np.int64)
-    np.add.at(repeats, calls.cases, amounts)
-    log.problems.add("repeated_calls", int(is_again.sum()))
-    return repeats
 
 
 def select_cases(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from askless.app.documents.log_mapping import LogMapping
 from askless.app.uploads import Bounds
@@ -19,6 +20,9 @@ from askless.core.pipeline.spec import TrainingSpec
 from askless.core.shadow.logs import price_offers
 from askless.core.shadow.results import LogProblem
 from askless.core.table.columns import Column, to_text_cells
+
+# Whole numbers in as few bytes as they need.
+Wholes = npt.NDArray[np.integer[Any]]
 
 # Names that columns of each role often have, the likeliest first.
 LIKELY = {
@@ -301,7 +305,7 @@ def merge_missing(spec: TrainingSpec, feature: Feature) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*spec.table.missing, *feature.missing)))
 
 
-def number_firsts(keys: IntArray) -> IntArray:
+def number_firsts(keys: Wholes) -> IntArray:
     """Return the position of each key's first occurrence, for keys in a row."""
     is_first = np.append(True, keys[1:] != keys[:-1]) if keys.size else keys == keys
     firsts: IntArray = np.flatnonzero(is_first)

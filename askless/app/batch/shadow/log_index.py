@@ -10,6 +10,7 @@ import numpy as np
 
 from askless.app.batch.shadow.log_files import (
     LogFile,
+    Wholes,
     map_words,
     number_firsts,
     parse_seconds,
@@ -27,15 +28,24 @@ SECONDS_PER_DAY = 86_400
 class Calls:
     """Calls of a log, (n_calls,) each."""
 
-    cases: IntArray
-    offers: IntArray
+    cases: Wholes
+    offers: Wholes
     #: in seconds, NaN where the log has none
     times: FloatArray
     #: the row of the file
-    rows: IntArray
+    rows: Wholes
     #: in units, NaN where the log has none
     prices: FloatArray
     latencies: FloatArray
+
+    def narrow(self, start: int) -> "Calls":
+        """Return the calls in fewer bytes, their rows counted from `start` on."""
+        return Calls(
+            *(self.cases.astype(np.int32), self.offers.astype(np.int16), self.times),
+            rows=(self.rows + start).astype(np.int32),
+            prices=self.prices.astype(np.float32),
+            latencies=self.latencies.astype(np.float32),
+        )
 
     def take(self, idxs: IntArray | BoolArray) -> "Calls":
         """Return some of the calls."""
@@ -53,8 +63,8 @@ class LogIndex:
     outcomes: IntArray
     #: those before decisions, by case and time
     calls: Calls
-    #: late ones too
-    every: Calls
+    #: late ones too: the offer and the row of each
+    called: tuple[Wholes, Wholes]
     #: (n_rows,), the case of each row; -1: none
     row_cases: IntArray
     #: labels of the classes
@@ -96,7 +106,7 @@ class IndexBuilder:
                 values = map_words(columns[column], parse)[rows]
                 self._set_facts(name, cases[rows], values)
         for calls in self._read_calls(columns, cases):
-            self.calls.append(Calls(**(vars(calls) | {"rows": calls.rows + start})))
+            self.calls.append(calls.narrow(start))
 
     def _leave_out_again(self, cases: IntArray, n_before: int) -> IntArray:
         """Return the cases of rows, -1 where a row before had the same case."""
@@ -224,12 +234,13 @@ class IndexBuilder:
                 for name in columns[0]
             }
         )
+        self.calls = []
         row_cases = np.concatenate(self.row_cases)
         decided = self.facts["decided_at"]
         return LogIndex(
             *(decided, facts["decision"], facts["outcome"]),
             calls=settle_calls(log, joined, decided),
-            every=joined,
+            called=(joined.offers, joined.rows),
             row_cases=row_cases,
             labels=labels,
         )
@@ -265,24 +276,24 @@ def index_log(log: LogFile) -> LogIndex:
     return builder.finish()
 
 
-def order_calls(index: LogIndex, n_offers: int) -> tuple[IntArray, IntArray, BoolArray]:
+def order_calls(index: LogIndex, n_offers: int) -> tuple[Wholes, Wholes, BoolArray]:
     """Return places of vendors by case, the row of each last answer, and what repeats.
 
     Places are (n_cases, n_offers), from 1 by the first call of a vendor, 0: not asked.
     Rows likewise, -1: none. What repeats is (n_calls,): a vendor is asked again.
     """
     calls, n_cases = index.calls, index.decided.size
-    keys = calls.cases * n_offers + calls.offers
+    keys = calls.cases.astype(np.int64) * n_offers + calls.offers
     by_key = np.argsort(keys, kind="stable")
     is_again = np.ones(keys.size, np.bool_)
     is_again[by_key[number_firsts(keys[by_key])]] = False
-    last_rows = np.full((n_cases, n_offers), -1, np.int64)
+    last_rows = np.full((n_cases, n_offers), -1, np.int32)
     # In the order of time, so that the last one stays.
     last_rows[calls.cases, calls.offers] = calls.rows
     first = calls.take(~is_again)
     starts = number_firsts(first.cases)
     lengths = np.diff(np.append(starts, first.cases.size))
     places = np.arange(first.cases.size) - np.repeat(starts, lengths) + 1
-    orders = np.zeros((n_cases, n_offers), np.int64)
+    orders = np.zeros((n_cases, n_offers), np.int16)
     orders[first.cases, first.offers] = places
     return orders, last_rows, is_again

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from askless.app.batch.shadow.log_files import LogFile, merge_missing
+from askless.app.batch.shadow.log_files import LogFile, Wholes, merge_missing
 from askless.app.batch.shadow.log_index import (
     SECONDS_PER_DAY,
     LogIndex,
@@ -39,7 +39,7 @@ class HeldLog:
     #: by feature that is kept as text
     words: dict[int, list[str]]
     #: (n_all_cases, n_offers)
-    orders: IntArray
+    orders: Wholes
     #: (n_all_cases,), in micro-units
     repeats: IntArray
     #: (n_cases,), the cases that count, by time
@@ -90,7 +90,7 @@ class HeldLog:
         cases = self.case_idxs[places]
         return LoggedCases(
             values=values,
-            orders=self.orders[cases],
+            orders=self.orders[cases].astype(np.int64),
             decisions=labels[self.index.decisions[cases]],
             outcomes=labels[self.index.outcomes[cases]],
             days=self.days[places],
@@ -121,7 +121,8 @@ def hold_log(log: LogFile, index: LogIndex, folder: Path) -> HeldLog:
     words: dict[int, list[str]] = {}
     for offer, members in enumerate(catalogue.offers):
         sources = list_sources(index, last_rows[:, offer], bool(prices[offer]))
-        called_rows = np.unique(index.every.rows[index.every.offers == offer])
+        called_offers, rows = index.called
+        called_rows = np.unique(rows[called_offers == offer])
         has_answer = np.zeros(log.n_rows, np.bool_)
         for idx in members:
             reader = FeatureReader(log, catalogue.features[idx])
@@ -160,7 +161,7 @@ def place_cells(
 
 
 def list_sources(
-    index: LogIndex, last_rows: IntArray, is_sold: bool
+    index: LogIndex, last_rows: Wholes, is_sold: bool
 ) -> tuple[IntArray, IntArray]:
     """Return cases and the rows that their values stand in, by ascending row.
 
@@ -171,7 +172,7 @@ def list_sources(
         return index.row_cases[rows].astype(np.int64), rows
     cases = np.flatnonzero(last_rows >= 0)
     cases = cases[np.argsort(last_rows[cases], kind="stable")]
-    return cases, last_rows[cases]
+    return cases, last_rows[cases].astype(np.int64)
 
 
 class FeatureReader:
@@ -230,7 +231,7 @@ class FeatureReader:
 
 
 def select_cases(
-    log: LogFile, index: LogIndex, values: FloatArray, orders: IntArray
+    log: LogFile, index: LogIndex, values: FloatArray, orders: Wholes
 ) -> IntArray:
     """Return the cases that count, by the time of their decisions; name the others."""
     problems, n_cases = log.problems, index.decided.size

@@ -63,6 +63,7 @@ ARROWS = {
     "core.training": (*BELOW_TRAINING, "core.training"),
     "core.session": (*BELOW_TRAINING, "core.session"),
     "core.simulation": (*BELOW_TRAINING, "core.session", "core.simulation"),
+    "core.shadow": (*BELOW_TRAINING, "core.session", "core.simulation", "core.shadow"),
     "core.selection": (
         *CORE_LEAVES,
         "core.parameters",
@@ -202,7 +203,8 @@ ARROWS = {
         *(*LEAVES, "app.cli", "app.terminal", "app.words", "app.documents"),
         *("app.batch", "app.uploads", "app.cluster", "app.processes", "app.settings"),
         *("app.service", "app.store", "app.server", "app.worker", "app.buyer", "core"),
-        *("app.pages.models.report", "app.doors", "app.main"),
+        *("app.pages.models.report", "app.pages.models.shadow", "app.doors"),
+        "app.main",
         *("askless.mlflow", "askless.models", "app.demo"),
     ),
     "app.server": (

@@ -67,6 +67,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",
+        "app/cli/shadowing.py shadow_decisions": "One for each option of the command.",
         "client/__init__.py AnyClient.predict": "One for each field of the request.",
         "core/simulation/curves.py evaluate": "What its walks are replayed from.",
         "core/simulation/curves.py simulate_rows": "What its walks are replayed from.",

@@ -110,6 +110,10 @@ COMMANDS = {
         *("deciding", "decide_cases"),
         "Buy for every case of a file until it is decided, and write the decisions.",
     ),
+    "shadow": CommandEntry(
+        *("shadowing", "shadow_decisions"),
+        "Compare a log of decisions with what Askless would have bought and decided.",
+    ),
     "ask": CommandEntry(
         *("models", "ask_case"),
         "Work through one case in the terminal, or with piped answers.",

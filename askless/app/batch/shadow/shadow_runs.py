@@ -1,0 +1,144 @@
+"""A whole shadow: train on the older cases of a log, replay the newer ones."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from askless.app.batch.shadow.log_files import LogFile
+from askless.app.batch.shadow.log_index import index_log
+from askless.app.batch.shadow.log_values import (
+    HeldLog,
+    hold_log,
+    split_older,
+    to_training_columns,
+)
+from askless.core.arrays import FloatArray, IntArray, evenly_spaced
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.errors import Refusal, RefusedError
+from askless.core.model.ensemble import Ensemble
+from askless.core.model.model import Model
+from askless.core.pipeline.check import check_training
+from askless.core.pipeline.progress import Progress
+from askless.core.pipeline.train import train
+from askless.core.shadow.comparison import (
+    ShadowTerms,
+    choose_aim,
+    compare_log,
+    has_outcomes,
+)
+from askless.core.shadow.logs import gather_donors
+from askless.core.shadow.results import LatencyLine, ShadowResult
+from askless.core.work import convert_steps
+
+# Most older cases that are trained on, and that answers are drawn from.
+MOST_TRAINED, MOST_DONORS = 10_000, 4_000
+# Newer cases that play the frontier and go without each vendor, about.
+MOST_OTHERS = 4_000
+LEAST_CASES = 50
+# Share of the work that training takes, for a progress bar.
+TRAINING_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class ShadowOptions:
+    """Options of a shadow."""
+
+    #: share of the cases, the older ones, that are trained on
+    older: float = 2 / 3
+    #: in micro-units; None: the policy that errs as the waterfall did
+    error_price: int | None = None
+
+
+def shadow_log(
+    log: LogFile, options: ShadowOptions, folder: Path
+) -> Generator[Progress, None, ShadowResult]:
+    """Read, train and replay; raise RefusedError for a log with too few cases."""
+    held = hold_log(log, index_log(log), folder)
+    n_cases, n_older = held.case_idxs.size, split_older(held, options.older)
+    if min(n_older, n_cases - n_older) < LEAST_CASES:
+        rule = f"must have {LEAST_CASES} cases or more on both sides of the cut"
+        counts = f"{n_older} older and {n_cases - n_older} newer cases"
+        named = "; ".join(f"{p.n_times} {p.words}" for p in log.problems.finish())
+        raise RefusedError(
+            [Refusal("log", rule, "; ".join(filter(None, [counts, named])))]
+        )
+    places = np.arange(n_older)[evenly_spaced(n_older, MOST_TRAINED)]
+    model = yield from convert_steps(train_older(held, places), shrink_step)
+    few = np.arange(n_older)[evenly_spaced(n_older, MOST_DONORS)]
+    older = held.to_cases(model.ensemble, few)
+    is_agreement = not has_outcomes(older)
+    costs = make_costs(model.ensemble)
+    price = options.error_price
+    if price is None and model.ensemble.error_costs is not None:
+        # Costs of errors are amounts of money.
+        price = 1_000_000
+    chosen = choose_aim(model.ensemble, older, costs, price, is_agreement=is_agreement)
+    stride = max(1, math.ceil((n_cases - n_older) / MOST_OTHERS))
+    terms = ShadowTerms(
+        *(model.ensemble, chosen.aim, costs),
+        gather_donors(model.ensemble, older),
+        *(is_agreement, log.spec.seed, stride),
+    )
+    n_newer = n_cases - n_older
+    figures = yield from convert_steps(
+        compare_log(terms, held.list_blocks(model.ensemble, n_older)),
+        lambda step: Progress(
+            0, 1, None, TRAINING_SHARE + (1 - TRAINING_SHARE) * step.n_cases / n_newer
+        ),
+    )
+    decided = held.index.decided[held.case_idxs[n_older:]]
+    return ShadowResult(
+        *(model, figures, chosen, is_agreement, log.problems.finish()),
+        latencies=measure_latencies(held),
+        n_older=n_older,
+        n_trained=places.size,
+        n_others=int((np.arange(n_older, n_cases) % stride == 0).sum()),
+        span=(float(decided[0]), float(decided[-1])),
+    )
+
+
+def shrink_step(step: Progress) -> Progress:
+    """Return a step of the training as one of the whole."""
+    return replace(step, share=TRAINING_SHARE * step.share)
+
+
+def train_older(held: HeldLog, places: IntArray) -> Generator[Progress, None, Model]:
+    """Train on older cases; what nobody asked says nothing there."""
+    log = held.log
+    table = replace(
+        log.spec.table, weight=None, group_by=None, ignore=(), missing_target="refuse"
+    )
+    spec = replace(log.spec, table=table)
+    columns = to_training_columns(held, places)
+    checked = check_training(
+        columns, spec, silent=lambda name: held.find_silent(places, name)
+    )
+    return (yield from train(checked, spec))
+
+
+def make_costs(ensemble: Ensemble) -> FloatArray:
+    """Return the loss of each true class and label; 1 for any error by default."""
+    if ensemble.error_costs is not None:
+        return np.array(ensemble.error_costs, np.float64)
+    costs: FloatArray = 1.0 - np.eye(len(ensemble.classes))
+    return costs
+
+
+def measure_latencies(held: HeldLog) -> tuple[LatencyLine, ...]:
+    """Return the latencies of each vendor that the log has some of."""
+    calls, lines = held.index.calls, []
+    for vendor, offer in held.log.vendor_offers.items():
+        own = calls.latencies[calls.offers == offer]
+        own = own[np.isfinite(own)]
+        if own.size and vendor == name_offer(held.log.catalogue, offer):
+            median, p95 = np.quantile(own, (0.5, 0.95)).tolist()
+            lines.append(LatencyLine(vendor, int(own.size), median, p95))
+    return tuple(lines)
+
+
+def name_offer(catalogue: Catalogue, offer: int) -> str:
+    """Return the name of an offer by its number."""
+    return catalogue.offer_name(catalogue.offers[offer][0])

@@ -1,0 +1,434 @@
+"""Logs of decisions: both layouts, and everything odd in them, named with its count."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from askless.app.batch.shadow import log_values
+from askless.app.batch.shadow.log_files import draft_mapping, open_log
+from askless.app.batch.shadow.log_index import index_log
+from askless.app.batch.shadow.log_values import HeldLog, hold_log, split_older
+from askless.app.documents.log_mapping import LogMapping
+from askless.app.documents.shape import read_shape
+from askless.app.documents.spec.spec import read_spec
+from askless.app.uploads import Bounds
+from askless.core.errors import RefusedError
+from askless.core.pipeline.spec import TrainingSpec
+
+SPEC = {
+    "name": "leads",
+    "target": "outcome",
+    "classes": {"bad": "bad", "good": "good"},
+    "features": [
+        {"name": "source", "type": "category", "cost": 0},
+        {"name": "score", "type": "number", "min": 0, "max": 10, "group": "mail"},
+        {"name": "kind", "type": "category", "group": "firm"},
+        {"name": "staff", "type": "number", "group": "firm"},
+        {"name": "is_new", "type": "boolean", "cost": 0.5},
+    ],
+    "groups": [
+        {"name": "mail", "price": 1.0, "billing": "per_call"},
+        {"name": "firm", "price": 2.0},
+    ],
+}
+CALLS = {
+    "layout": "calls",
+    "case": "case",
+    "decided_at": "decided_at",
+    "decision": "decision",
+    "outcome": "outcome",
+    "vendor": "vendor",
+    "at": "at",
+    "price": "price",
+}
+CASES = {
+    "layout": "cases",
+    "case": "case",
+    "decided_at": "decided_at",
+    "decision": "decision",
+    "order": "order",
+}
+DAY = "2026-03-01T10:00:"
+CALL = {"case": "a", "decided_at": f"{DAY}30Z", "source": "fair", "decision": "good"}
+MAIL = CALL | {"vendor": "mail", "at": f"{DAY}01Z", "price": "1", "score": "5"}
+FIRM = CALL | {"vendor": "firm", "at": f"{DAY}02Z", "kind": "shop", "staff": "7"}
+COLUMNS = ("case", "decided_at", "decision", "outcome", "vendor", "at", "price")
+COLUMNS += ("order", "source", "score", "kind", "staff", "is_new")
+
+
+def spec_of(**changes: Any) -> TrainingSpec:
+    return read_spec(SPEC | changes)
+
+
+def hold(
+    folder: Path,
+    rows: Sequence[Mapping[str, str]],
+    mapping: Mapping[str, Any] = CALLS,
+    columns: Sequence[str] = COLUMNS,
+    **changes: Any,
+) -> HeldLog:
+    """Read a log of these rows."""
+    path = folder / "log.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    shape = read_shape(LogMapping, dict(mapping), "mapping")
+    log = open_log(path, spec_of(**changes), shape, Bounds())
+    return hold_log(log, index_log(log), folder)
+
+
+def problems_of(held: HeldLog) -> dict[str, int]:
+    return {p.kind: p.n_times for p in held.log.problems.finish()}
+
+
+def words_of(held: HeldLog) -> str:
+    return "; ".join(problem.words for problem in held.log.problems.finish())
+
+
+def columns_of(held: HeldLog) -> dict[str, list[Any]]:
+    """Return the columns of the cases that count; None for nothing."""
+    columns = held.read_columns(np.arange(held.case_idxs.size))
+    return {
+        name: [None if cell is None or cell != cell else cell for cell in column]
+        for name, column in columns.items()
+    }
+
+
+def test_rows_of_calls_become_cases(tmp_path: Path) -> None:
+    other = {"case": "b", "decided_at": f"{DAY}31Z", "decision": "bad"}
+    held = hold(tmp_path, [FIRM, MAIL, other | {"source": "advert"}])
+
+    assert problems_of(held) == {}
+    assert columns_of(held) == {
+        "source": ["fair", "advert"],
+        "score": [5.0, None],
+        "kind": ["shop", None],
+        "staff": [7.0, None],
+        "is_new": [None, None],
+    }
+    # Offers: source, mail, firm, is_new. Mail came first by its time.
+    assert held.orders.tolist() == [[0, 1, 2, 0], [0, 0, 0, 0]]
+    assert held.read_targets(np.arange(2)) == ["good", "bad"]
+
+
+def test_rows_of_cases_say_the_same(tmp_path: Path) -> None:
+    row = CALL | {"order": "mail>firm", "score": "5", "kind": "shop", "staff": "7"}
+    other = {"case": "b", "decided_at": f"{DAY}31Z", "decision": "bad"}
+    held = hold(tmp_path, [row, other | {"source": "advert"}], CASES)
+
+    assert problems_of(held) == {}
+    assert columns_of(held)["score"] == [5.0, None]
+    assert held.orders.tolist() == [[0, 1, 2, 0], [0, 0, 0, 0]]
+
+
+def test_times_of_vendors_give_their_order(tmp_path: Path) -> None:
+    mapping = {name: CASES[name] for name in CASES if name != "order"}
+    mapping |= {"vendor_at": {"mail": "mail_at", "firm": "firm_at"}}
+    row = CALL | {"mail_at": f"{DAY}09Z", "firm_at": f"{DAY}03Z", "staff": "7"}
+    late = CALL | {"case": "b", "mail_at": f"{DAY}59Z", "score": "4"}
+
+    held = hold(tmp_path, [row, late], mapping, (*COLUMNS, "mail_at", "firm_at"))
+
+    assert held.orders[0].tolist() == [0, 2, 1, 0]
+    assert problems_of(held) == {"late_answers": 1}
+    assert columns_of(held)["score"] == [None, None]
+
+
+def test_an_answer_after_the_decision_is_named_and_not_used(tmp_path: Path) -> None:
+    late = FIRM | {"at": "2026-03-01T12:00:00+01:00"}
+    held = hold(tmp_path, [MAIL, late])
+
+    assert problems_of(held) == {"late_answers": 1}
+    assert "firm (1)" in words_of(held)
+    assert columns_of(held)["staff"] == [None]
+    assert held.orders[0].tolist() == [0, 1, 0, 0]
+
+
+def test_a_case_with_two_decisions_keeps_the_first(tmp_path: Path) -> None:
+    again = {"decided_at": f"{DAY}50Z", "decision": "bad", "at": f"{DAY}40Z"}
+    held = hold(tmp_path, [MAIL, FIRM | again])
+
+    assert problems_of(held) == {"cases_twice": 1, "late_answers": 1}
+    assert held.read_targets(np.arange(1)) == ["good"]
+
+
+def test_a_case_in_two_rows_keeps_the_first(tmp_path: Path) -> None:
+    row = CALL | {"order": "mail", "score": "5"}
+    held = hold(tmp_path, [row, row | {"score": "9"}, row | {"case": "b"}], CASES)
+
+    assert problems_of(held) == {"cases_twice": 1}
+    assert columns_of(held)["score"] == [5.0, 5.0]
+
+
+def test_a_case_twice_is_seen_across_parts_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("askless.app.batch.shadow.log_files.ROWS_AT_ONCE", 1)
+    row = CALL | {"order": "mail", "score": "5"}
+
+    held = hold(tmp_path, [row, row | {"case": "b"}, row | {"score": "9"}], CASES)
+
+    assert problems_of(held) == {"cases_twice": 1}
+    assert columns_of(held)["score"] == [5.0, 5.0]
+
+
+def test_a_price_that_changes_is_named_with_both_prices(tmp_path: Path) -> None:
+    rows = [
+        MAIL | {"case": f"c{n}", "price": "1.5" if n > 2 else "1"} for n in range(5)
+    ]
+    held = hold(tmp_path, rows)
+
+    assert problems_of(held) == {"price_changes": 2}
+    assert "mail 1.5, not 1 (2)" in words_of(held)
+
+
+def test_an_empty_answer_that_cost_nothing_is_no_other_price(tmp_path: Path) -> None:
+    held = hold(tmp_path, [MAIL, FIRM | {"kind": "", "staff": "", "price": "0"}])
+
+    assert problems_of(held) == {}
+    assert held.orders[0].tolist() == [0, 1, 2, 0]
+
+
+def test_a_price_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    held = hold(tmp_path, [MAIL | {"price": "one"}, FIRM | {"price": "-2"}])
+
+    assert problems_of(held) == {"unreadable_prices": 2}
+
+
+def test_a_decision_that_nothing_explains_is_left_out(tmp_path: Path) -> None:
+    bare = {"case": "b", "decided_at": f"{DAY}40Z", "decision": "good"}
+    held = hold(tmp_path, [MAIL, bare])
+
+    assert problems_of(held) == {"unexplained_decisions": 1}
+    assert held.case_idxs.tolist() == [0]
+
+
+def test_a_row_without_a_case_is_left_out(tmp_path: Path) -> None:
+    held = hold(tmp_path, [MAIL, FIRM | {"case": " "}])
+
+    assert problems_of(held)["rows_without_case"] == 1
+    assert columns_of(held)["staff"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"decided_at": ""}, "cases_without_time"),
+        ({"decided_at": "soon"}, "cases_without_time"),
+        ({"decision": ""}, "cases_without_decision"),
+    ],
+)
+def test_cases_without_time_or_decision_are_left_out(
+    tmp_path: Path, change: dict[str, str], kind: str
+) -> None:
+    held = hold(tmp_path, [MAIL, MAIL | {"case": "b"} | change])
+
+    assert problems_of(held) == {kind: 1}
+    assert held.case_idxs.tolist() == [0]
+
+
+def test_a_decision_that_is_no_class_counts_as_not_known(tmp_path: Path) -> None:
+    other = MAIL | {"case": "b", "decision": "review", "outcome": "bad"}
+    held = hold(tmp_path, [MAIL, other])
+
+    assert problems_of(held) == {"unknown_labels": 1}
+    assert "decision (1)" in words_of(held)
+    assert held.read_targets(np.arange(2)) == ["good", "bad"]
+
+
+def test_an_unknown_vendor_is_named(tmp_path: Path) -> None:
+    held = hold(tmp_path, [MAIL, FIRM | {"vendor": "acme", "kind": "", "staff": ""}])
+
+    assert problems_of(held) == {"unknown_vendors": 1}
+    assert "acme (1)" in words_of(held)
+
+
+def test_a_vendor_may_have_another_name_in_the_log(tmp_path: Path) -> None:
+    mapping = CALLS | {"vendors": {"acme": "firm"}}
+    held = hold(tmp_path, [MAIL, FIRM | {"vendor": "acme"}], mapping)
+
+    assert problems_of(held) == {}
+    assert columns_of(held)["staff"] == [7.0]
+
+
+@pytest.mark.parametrize("cell", ["11", "-1", "many", "inf"])
+def test_a_value_that_its_feature_cannot_have_counts_as_empty(
+    tmp_path: Path, cell: str
+) -> None:
+    held = hold(tmp_path, [MAIL | {"score": cell}, MAIL | {"case": "b", "score": "3"}])
+
+    assert problems_of(held) == {"values_out_of_range": 1}
+    assert "score (1)" in words_of(held)
+    assert columns_of(held)["score"] == [None, 3.0]
+    # It was asked, and paid: an empty answer.
+    assert held.orders[0].tolist() == [0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("cell", ["2", "perhaps"])
+def test_a_boolean_is_true_or_false(tmp_path: Path, cell: str) -> None:
+    new = {"vendor": "is_new", "score": "", "price": ""}
+    rows = [MAIL | new | {"is_new": cell}, MAIL | new | {"case": "b", "is_new": "1"}]
+
+    held = hold(tmp_path, rows)
+
+    assert problems_of(held) == {"values_out_of_range": 1}
+    assert columns_of(held)["is_new"] == [None, 1.0]
+
+
+def test_an_answer_in_another_vendors_row_is_named(tmp_path: Path) -> None:
+    held = hold(tmp_path, [MAIL | {"staff": "9"}])
+
+    assert problems_of(held) == {"unexplained_answers": 1}
+    assert columns_of(held)["staff"] == [None]
+
+
+def test_asking_twice_is_charged_and_the_last_answer_counts(tmp_path: Path) -> None:
+    again = FIRM | {"at": f"{DAY}09Z", "staff": "8"}
+    empty = FIRM | {"at": f"{DAY}05Z", "kind": "", "staff": ""}
+    mail = MAIL | {"at": f"{DAY}20Z", "score": ""}
+    held = hold(tmp_path, [again, MAIL, FIRM, empty, mail])
+
+    assert problems_of(held) == {"repeated_calls": 3}
+    assert columns_of(held)["staff"] == [8.0]
+    assert columns_of(held)["score"] == [None]
+    # Firm costs 2 where it answers, mail 1 for each call.
+    assert held.repeats.tolist() == [3_000_000]
+    assert held.orders[0].tolist() == [0, 1, 2, 0]
+
+
+def test_calls_without_a_time_are_in_the_order_of_the_file(tmp_path: Path) -> None:
+    held = hold(tmp_path, [FIRM | {"at": ""}, MAIL | {"at": "?"}])
+
+    assert problems_of(held) == {"calls_without_time": 2}
+    assert held.orders[0].tolist() == [0, 2, 1, 0]
+
+
+def test_seconds_are_times_too(tmp_path: Path) -> None:
+    early = {"decided_at": "100", "at": "90"}
+    late = {"case": "b", "decided_at": "200", "at": "201"}
+    held = hold(tmp_path, [MAIL | early, MAIL | late])
+
+    assert problems_of(held) == {"late_answers": 1}
+
+
+def test_an_order_that_names_nobody_is_named(tmp_path: Path) -> None:
+    row = CALL | {"order": "mail > acme", "score": "5"}
+    held = hold(tmp_path, [row], CASES)
+
+    assert problems_of(held) == {"unknown_vendors": 1}
+    assert held.orders[0].tolist() == [0, 1, 0, 0]
+
+
+def test_cases_are_in_the_order_of_decisions_and_cut_between_days(
+    tmp_path: Path,
+) -> None:
+    days = [3, 1, 2, 2, 2, 3]
+    rows = [
+        MAIL | {"case": f"c{n}", "decided_at": f"2026-03-0{day}T23:00:00Z", "at": ""}
+        for n, day in enumerate(days)
+    ]
+    held = hold(tmp_path, rows)
+
+    assert held.case_idxs.tolist() == [1, 2, 3, 4, 0, 5]
+    assert split_older(held, 0.5) == 1
+    assert split_older(held, 0.9) == 4
+
+
+def test_blocks_are_the_cases_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_values, "BLOCK", 2)
+    rows = [MAIL | {"case": f"c{n}", "score": str(n)} for n in range(5)]
+    held = hold(tmp_path, rows)
+
+    places = [np.arange(start, min(start + 2, 5)) for start in range(0, 5, 2)]
+    scores = [held.read_columns(p)["score"].tolist() for p in places]
+
+    assert scores == [[0.0, 1.0], [2.0, 3.0], [4.0]]
+    assert held.find_silent(np.arange(5), "score").tolist() == [False] * 5
+    assert held.find_silent(np.arange(5), "staff").tolist() == [True] * 5
+    assert held.find_silent(np.arange(5), "source").tolist() == [False] * 5
+
+
+@pytest.mark.parametrize(
+    ("mapping", "changes", "words"),
+    [
+        (CALLS | {"case": "cases"}, {}, "mapping.case: must be a column of the log"),
+        (
+            CALLS | {"vendor": None},
+            {},
+            "mapping.vendor: is required where a row is a call",
+        ),
+        (
+            CASES | {"order": None},
+            {},
+            "mapping.order: is required where a row is a case",
+        ),
+        (
+            CALLS | {"decision": None, "outcome": None},
+            {},
+            "mapping.decision: is required",
+        ),
+        (CALLS | {"vendors": {"x": "y"}}, {}, "must name a priced group or feature"),
+        (
+            CALLS | {"columns": {"score": "points"}},
+            {},
+            "features.score: must be a column",
+        ),
+        (CALLS, {"features": None, "groups": []}, "features: must be listed"),
+        (
+            CALLS,
+            {"groups": [{"name": "mail", "fee": 1}, {"name": "firm", "price": 2}]},
+            "groups.mail.fee: must be a price",
+        ),
+        (CALLS, {"features": SPEC["features"][:1], "groups": []}, "must have a price"),
+    ],
+)
+def test_what_a_log_cannot_be_read_by_is_refused(
+    tmp_path: Path, mapping: dict[str, Any], changes: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(RefusedError) as refused:
+        hold(tmp_path, [MAIL], mapping, **changes)
+
+    assert words in str(refused.value)
+
+
+def test_a_log_without_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RefusedError, match="at least one row"):
+        hold(tmp_path, [])
+
+
+def test_a_mapping_is_drafted_from_the_names_of_columns() -> None:
+    drafted, notes = draft_mapping(COLUMNS, spec_of())
+
+    assert drafted == CALLS
+    assert notes == []
+
+
+def test_columns_of_times_are_drafted_by_vendor() -> None:
+    names = ("lead_id", "decided_at", "decision", "mail_at", "firm_at")
+    names += ("source", "score", "kind", "staff", "is_new")
+
+    drafted, notes = draft_mapping(names, spec_of())
+
+    assert drafted == {
+        "layout": "cases",
+        "case": "lead_id",
+        "decided_at": "decided_at",
+        "decision": "decision",
+        "vendor_at": {"mail": "mail_at", "firm": "firm_at"},
+    }
+    assert notes == []
+
+
+def test_what_no_column_looks_like_is_left_to_the_user() -> None:
+    drafted, notes = draft_mapping(("who", "source", "score", "kind"), spec_of())
+
+    assert drafted["case"] == drafted["decided_at"] == ""
+    assert drafted["columns"] == {"is_new": "", "staff": ""}
+    assert len(notes) == 5

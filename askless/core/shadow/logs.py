@@ -6,6 +6,7 @@ from the start. A cell that is missing because nobody asked is missing by design
 """
 
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ UNKNOWN = -1
 LEAST_DONORS = 5
 # Donors on either side among which one is drawn.
 REACH = 10
+# Donors are alike in how many answers were empty before, up to so many.
+MOST_EMPTY = 2
 
 
 @dataclass(frozen=True)
@@ -117,16 +120,38 @@ class DonorList(NamedTuple):
     answers: FloatArray
 
 
+#: An offer, a class, and how many answers were empty before; None: any.
+DonorKey = tuple[int, int | None, int | None]
+
+
 @dataclass(frozen=True)
 class Donors:
     """Older cases whose answers stand in for those that a log lacks."""
 
-    #: by offer and class; None as class: of all classes
-    lists: dict[tuple[int, int | None], DonorList]
+    lists: dict[DonorKey, DonorList]
 
     def has(self, offer: int) -> bool:
         """Return whether enough cases were asked."""
-        return (offer, None) in self.lists
+        return (offer, None, None) in self.lists
+
+    def find(self, offer: int, target: int, n_empty: int) -> DonorList:
+        """Return the donors that are most alike, of an offer that has some."""
+        keys = ((target, n_empty), (target, None), (None, n_empty), (None, None))
+        return next(
+            self.lists[offer, *key] for key in keys if (offer, *key) in self.lists
+        )
+
+
+def count_empty(
+    catalogue: Catalogue, cases: LoggedCases, is_before: BoolArray
+) -> IntArray:
+    """Return how many vendors before came back empty, `MOST_EMPTY` at most.
+
+    `is_before` (n_cases, n_offers) says which vendors count.
+    """
+    is_empty = mark_empty(catalogue, cases.values) & (cases.orders > 0) & is_before
+    n_empty: IntArray = np.minimum(is_empty.sum(axis=1), MOST_EMPTY)
+    return n_empty
 
 
 def gather_donors(ensemble: Ensemble, cases: LoggedCases) -> Donors:
@@ -136,23 +161,28 @@ def gather_donors(ensemble: Ensemble, cases: LoggedCases) -> Donors:
     what came with it, or after it, is hidden.
     """
     catalogue = ensemble.catalogue
-    lists: dict[tuple[int, int | None], DonorList] = {}
+    lists: dict[DonorKey, DonorList] = {}
     prices = price_offers(catalogue)
     for number, offer in enumerate(catalogue.offers):
-        places = cases.orders[:, number]
-        asked = cases.take(places > 0)
+        asked = cases.take(cases.orders[:, number] > 0)
         if not prices[number] or asked.n_cases < LEAST_DONORS:
             continue
-        is_hidden = asked.orders >= asked.orders[:, [number]]
-        before = hide_offers(catalogue, asked.values, is_hidden)
+        is_before = asked.orders < asked.orders[:, [number]]
+        before = hide_offers(catalogue, asked.values, ~is_before)
         scores = rank_by_chances(predict_known(ensemble, before))
+        n_empty = count_empty(catalogue, asked, is_before)
         order = np.argsort(scores, kind="stable")
         answers = asked.values[:, list(offer)]
-        lists[number, None] = DonorList(scores[order], answers[order])
-        for target in np.unique(asked.targets).tolist():
-            own = order[asked.targets[order] == target]
+        targets = [None, *np.unique(asked.targets).tolist()]
+        for target, n_before in product(targets, (None, *range(MOST_EMPTY + 1))):
+            is_own = np.ones(asked.n_cases, np.bool_)
+            if target is not None:
+                is_own &= asked.targets == target
+            if n_before is not None:
+                is_own &= n_empty == n_before
+            own = order[is_own[order]]
             if own.size >= LEAST_DONORS:
-                lists[number, target] = DonorList(scores[own], answers[own])
+                lists[number, target, n_before] = DonorList(scores[own], answers[own])
     return Donors(lists)
 
 
@@ -165,20 +195,25 @@ def fill_lacking(
     """Return values in which vendors that were not asked have answers of donors.
 
     A donor is drawn among the older cases of the same class (outcome, else decision)
-    that were asked, and had about the same chance just before (hot deck; Andridge and
-    Little 2010). An empty answer is an answer. This is a model of the answers, and no
-    evidence: what rests on it is named an estimate.
+    that were asked, had as many empty answers before, and had about the same chance
+    then (hot deck; Andridge and Little 2010). An empty answer is an answer. This is a
+    model of the answers, and no evidence: what rests on it is named an estimate.
+
+    Empty answers before count since a waterfall goes on where it came to know nothing:
+    without them, vendors late in its order would seem to be empty far too often.
     """
-    filled = cases.values.copy()
+    catalogue, filled = ensemble.catalogue, cases.values.copy()
     scores = rank_by_chances(predict_known(ensemble, cases.values))
-    for number, offer in enumerate(ensemble.catalogue.offers):
+    n_empty = count_empty(catalogue, cases, cases.orders > 0)
+    for number, offer in enumerate(catalogue.offers):
         if not donors.has(number):
             continue
         is_lacking = cases.orders[:, number] == 0
-        for target in np.unique(cases.targets[is_lacking]).tolist():
-            rows = np.flatnonzero(is_lacking & (cases.targets == target))
-            every = donors.lists[number, None]
-            near = donors.lists.get((number, target), every)
+        pairs = np.column_stack([cases.targets, n_empty])
+        for target, n_before in np.unique(pairs[is_lacking], axis=0).tolist():
+            is_own = is_lacking & (pairs == (target, n_before)).all(axis=1)
+            rows = np.flatnonzero(is_own)
+            near = donors.find(number, target, n_before)
             places = np.searchsorted(near.scores, scores[rows])
             places += random.integers(-REACH, REACH + 1, rows.size)
             places = np.clip(places, 0, near.scores.size - 1)

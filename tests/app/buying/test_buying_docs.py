@@ -54,13 +54,18 @@ def test_the_tour_works_as_written(tmp_path: Path, vendor_port: str) -> None:
         before = f"export A={address} ASKLESS_HOME={home}\n" + "".join(
             f"export {name}='{value}'\n" for name, value in settings.items()
         )
+        printed = ""
         for block in blocks(read_page("docs/buying.md"), "bash"):
             done = run(before + block.replace(PORT, vendor_port), folder)
             assert done.returncode == 0, (block, done.stdout, done.stderr)
+            printed += done.stdout
 
     decisions = (folder / "decisions.csv").read_text().splitlines()
     assert len(decisions) == 11
     receipt = json.loads((folder / "receipt.json").read_text())
     assert receipt["state"] == "closed"
     assert receipt["bought"]
-    assert "as it was written" in done.stdout
+    assert "as it was written" in printed
+    assert "Your waterfall costs" in printed
+    assert (folder / "shadow.html").read_text().startswith("<!doctype html>")
+    assert json.loads((folder / "shadow.json").read_text())["problems"] == {}

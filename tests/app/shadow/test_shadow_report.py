@@ -54,13 +54,18 @@ def text_of(result: ShadowResult) -> str:
 def test_the_first_sentences_are_what_a_buyer_asks() -> None:
     result = compare(draw_cases(300))
 
-    first, second, third = list_short_lines(result)
+    first, errors, second, third = list_short_lines(result)
 
     figures = result.figures
     spend = write_money(figures.spend.estimate.value, "USD")
     logged = write_money(figures.spend_logged.value, "USD")
     assert first.startswith(f"Your waterfall costs {logged} a case, Askless {spend}: ")
     assert first.endswith(" % less.")
+    ours, theirs = figures.loss.estimate.value, figures.loss_logged.value
+    assert errors == (
+        f"Yours is wrong in {100 * theirs:.1f} % of the cases, "
+        f"Askless in {100 * ours:.1f} %."
+    )
     differs = 100 * figures.differs.estimate.value
     worse = 100 * figures.worse.estimate.value
     assert second.startswith(
@@ -161,6 +166,7 @@ def test_costs_of_errors_are_money() -> None:
 
     assert rows[1][0] == "cost of errors"
     assert "USD" in rows[1][1]
+    assert list_short_lines(result)[1].startswith("Errors cost you ")
 
 
 def test_names_of_vendors_are_no_markup() -> None:

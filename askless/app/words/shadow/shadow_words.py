@@ -95,6 +95,8 @@ def list_short_lines(result: ShadowResult) -> list[str]:
         f"Your waterfall costs {write_money(before, unit)} a case, {ours}"
         f"{describe_saving(before, after)}."
     ]
+    if result.has_errors:
+        lines.append(compare_errors(result))
     differs, worse = figures.differs.estimate.value, figures.worse.estimate.value
     line = f"{write_share(differs)} of decisions differ"
     if result.has_errors:
@@ -115,6 +117,16 @@ def list_short_lines(result: ShadowResult) -> list[str]:
             f"The newer cases are of {figures.n_days} days: too few for intervals."
         )
     return lines
+
+
+def compare_errors(result: ShadowResult) -> str:
+    """Return what both err, in a sentence."""
+    figures, write = result.figures, loss_writer(result)
+    before, after = write(figures.loss_logged.value), write(figures.loss.estimate.value)
+    by_estimate = " by estimate" * is_open(figures.loss)
+    if result.model.ensemble.error_costs is not None:
+        return f"Errors cost you {before} a case, Askless {after}{by_estimate}."
+    return f"Yours is wrong in {before} of the cases, Askless in {after}{by_estimate}."
 
 
 def describe_saving(before: float, after: float) -> str:

@@ -127,9 +127,9 @@ def parts_text() -> str:
 
 def tidy() -> None:
     """Leave out of the second lock what the first has, and list the server's parts."""
-    server = {one.pin for one in read_lock((ROOT / SERVER).read_text("utf-8"))}
+    server = {package.pin for package in read_lock((ROOT / SERVER).read_text("utf-8"))}
     rest = read_lock((ROOT / REST).read_text("utf-8"))
-    kept = [one.text for one in rest if one.pin not in server]
+    kept = [package.text for package in rest if package.pin not in server]
     (ROOT / REST).write_text("".join(kept), "utf-8")
     (ROOT / PARTS_LIST).write_text(parts_text(), "utf-8")
 

@@ -193,7 +193,7 @@ class RunBuyer:
         if not await self.in_thread(
             run.tenant_id, lambda db: runs.mark_sent(db, call_id, datetime.now(UTC))
         ):
-            # What was reserved is released, where nobody else has done so.
+            # Its reservation is released, unless somebody has done so.
             return await self.decide(run, runs.recover)
         reply, attempts = await self.send(order)
         log(

@@ -387,6 +387,7 @@ def test_blocks_are_the_cases_in_order(
             "groups.mail.fee: must be a price",
         ),
         (CALLS, {"features": SPEC["features"][:1], "groups": []}, "must have a price"),
+        (CALLS, {"weight": "price"}, "weight: must be left out"),
     ],
 )
 def test_what_a_log_cannot_be_read_by_is_refused(

@@ -203,6 +203,11 @@ def check_shadow_spec(spec: TrainingSpec) -> list[Refusal]:
         for group in table.groups
         if not group.is_bundle and group.fee
     ]
+    refusals += [
+        Refusal(role, "must be left out for a shadow: a case counts once")
+        for role in ("weight", "group_by")
+        if table.roles[role] is not None
+    ]
     is_sold = any(group.price for group in table.groups)
     if not is_sold and not any(feature.cost for feature in table.features or ()):
         refusals.append(

@@ -108,10 +108,8 @@ def shrink_step(step: Progress) -> Progress:
 def train_older(held: HeldLog, places: IntArray) -> Generator[Progress, None, Model]:
     """Train on older cases; what nobody asked says nothing there."""
     log = held.log
-    table = replace(
-        log.spec.table, weight=None, group_by=None, ignore=(), missing_target="refuse"
-    )
-    spec = replace(log.spec, table=table)
+    # Columns to ignore are not read to begin with.
+    spec = replace(log.spec, table=replace(log.spec.table, ignore=()))
     columns = to_training_columns(held, places)
     checked = check_training(
         columns, spec, silent=lambda name: held.find_silent(places, name)

@@ -59,7 +59,7 @@ TABLES = ("heart", "breast-cancer", "diabetes")
 LEADS = "leads"
 HOST = "127.0.0.1"
 HOSTS = "ASKLESS_PROVIDER_HOSTS"
-# Where processes share a database: each that makes calls has vendors of its own here.
+# Processes may share a database: each that makes calls has its own vendors here.
 SHARED_PORT = 9009
 STARTED_WITHIN_S = 20.0
 # The most that a vendor of the demo may cost in a day, in dollars.

@@ -244,7 +244,7 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
     turn = None
     if opened is not None and opened.run is not None:
         turn = RunTurn(db, buying, at, opened, opened.run)
-    # Who has the lock of the session has that of its calls.
+    # The lock of the session covers its calls.
     call = calls.get_locked(db, call_id) if turn is None else turn.made[call_id]
     if call.state != "sent":
         return None

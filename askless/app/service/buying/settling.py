@@ -104,7 +104,7 @@ def finish_call(
 def keep_answer(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     """Keep a bought answer where its provider may be read again."""
     filler = turn.fillers.get(call.provider)
-    # What was read from the cache was not sent, and keeps its age.
+    # An answer from the cache was not sent, and keeps its age.
     if filler is None or verdict.answer is None or not verdict.attempts:
         return
     provider = filler.provider

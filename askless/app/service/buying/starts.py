@@ -160,7 +160,7 @@ def change_run(db: Transaction, call: SessionCall, state: RunState) -> OpenSessi
     if run.state == state:
         return opened
     require_version(opened.session, call.versions)
-    # Whoever still has a call on its way goes on holding it.
+    # A buyer with a call on its way goes on holding the run.
     runs.change(db, call.id, state=state)
     # Its next version shows others that it has changed.
     return save(db, replace(opened, run=replace(run, state=state)), call.at.now)

@@ -114,7 +114,7 @@ def open_turn(
 ) -> RunTurn | None:
     """Lock a run and its session; None where they are not the holder's any more."""
     opened = lock_open(db, SessionCall(session_id, buying.loaded, at))
-    # Who has the lock of the session has that of its run.
+    # The lock of the session covers its run.
     run = None if opened is None else opened.run
     if opened is None or run is None or run.holder != buying.holder:
         return None

@@ -26,7 +26,7 @@ providers = sa.Table(
     sa.Column("cools_until", UtcDateTime),
     sa.Column("failures", sa.Integer, nullable=False),
     sa.Column("next_at", UtcDateTime),
-    # What the buyer has named; NULL: nothing, or it has not looked.
+    # Changes that the buyer has named; NULL: none, or it has not looked.
     sa.Column("changes", sa.JSON(none_as_null=True)),
     sa.UniqueConstraint("tenant_id", "name"),
 )

@@ -202,11 +202,11 @@ def check_decided(session_id: str) -> list[dict[str, Any]]:
     path = FOLDER / "receipt.json"
     run(f"{CURL} {ADDRESS}/predict/{session_id}/receipt > {path}")
     receipt = json.loads((ROOT / path).read_text())
-    bought = [(one["provider"], one["charged"]) for one in receipt["bought"]]
+    bought = [(line["provider"], line["charged"]) for line in receipt["bought"]]
     print(f"# bought: {bought}, {receipt['stop_reason']}", flush=True)
     expect("something was bought", receipt["budget"]["spent"] > 0)
     charged = sum(
-        one["amount"] for one in get(f"/predict/{session_id}/ledger")["items"]
+        entry["amount"] for entry in get(f"/predict/{session_id}/ledger")["items"]
     )
     spent = receipt["budget"]["spent"]
     expect("it adds up to the ledger", round(charged - spent, 6) == 0)

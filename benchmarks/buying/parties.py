@@ -62,15 +62,18 @@ def fit_waterfall(cases: Cases) -> Ask:
 
 def fit_cheapest(cases: Cases) -> Ask:
     """Tune the number of vendors at most, too."""
-    stopper = rival.fit_stopper(MARKET, cases.training, cases.testing)
+    full = rival.fit_stopper(MARKET, cases.training, cases.testing)
     cut = [
-        Stopper(*(walk.cut(most) for walk in stopper))
+        Stopper(*(walk.cut(most) for walk in full))
         for most in range(MARKET.prices.size + 1)
     ]
     targets = cases.training.targets
 
     def ask(error_price: float, _: Records) -> Line:
-        sums = [choose_threshold(one.held_out, targets, error_price)[1] for one in cut]
+        sums = [
+            choose_threshold(stopper.held_out, targets, error_price)[1]
+            for stopper in cut
+        ]
         most = int(np.argmin(sums))
         return {**stop(cut[most], cases, error_price), "most": most}
 

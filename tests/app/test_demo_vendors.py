@@ -85,7 +85,8 @@ def test_on_a_shared_database_each_start_finds_them_at_one_port(
     with transaction(engine, demo.get_tenant_id(settings), is_read=True) as db:
         stored = {provider.name: provider for provider in providers.list_all(db)}
     hosts = {
-        read_shape(Provider, one.document, "provider").host for one in stored.values()
+        read_shape(Provider, provider.document, "provider").host
+        for provider in stored.values()
     }
     assert hosts == (set() if settings.is_embedded else {host})
     assert allowed.settings.provider_hosts == [host]

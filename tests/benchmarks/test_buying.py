@@ -42,9 +42,12 @@ def test_a_wrong_reading_is_near_more_often_than_far() -> None:
 def test_a_case_that_one_vendor_does_not_know_is_less_known_to_others() -> None:
     answers = tiers.MARKET.draw_answers(20_000, draw_random())
 
-    for one in range(8):
-        others = np.delete(answers, one, axis=1).mean(axis=1)
-        assert others[~answers[:, one]].mean() < others[answers[:, one]].mean() - 0.05
+    for vendor in range(8):
+        others = np.delete(answers, vendor, axis=1).mean(axis=1)
+        assert (
+            others[~answers[:, vendor]].mean()
+            < others[answers[:, vendor]].mean() - 0.05
+        )
 
 
 def test_a_vendor_answers_all_its_features_or_none() -> None:

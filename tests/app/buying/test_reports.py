@@ -22,12 +22,19 @@ from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 
-NOW = datetime.now(UTC)
 Store = Callable[..., None]
 
 
 @pytest.fixture
-def store(engine: sa.Engine, client: TestClient, put: Put, provide: Provide) -> Store:
+def now() -> datetime:
+    """Return the time at which a test begins, which may be long after collection."""
+    return datetime.now(UTC)
+
+
+@pytest.fixture
+def store(
+    engine: sa.Engine, client: TestClient, put: Put, provide: Provide, now: datetime
+) -> Store:
     """Store the provider visits, and calls to it as they were made, an instant each."""
     provide("visits")
     body = {"model": put(shop(), "shop"), "budget": 1.0}
@@ -39,7 +46,7 @@ def store(engine: sa.Engine, client: TestClient, put: Put, provide: Provide) -> 
         with transaction(engine) as db:
             for _ in range(n_calls):
                 n = len(made) + 1
-                at = NOW - timedelta(minutes=5) + timedelta(seconds=n / 10)
+                at = now - timedelta(minutes=5) + timedelta(seconds=n / 10)
                 is_empty = empty and n % empty == 0
                 fields: dict[str, Any] = {
                     "state": "missed" if is_empty else "settled",
@@ -161,10 +168,10 @@ def test_misses_that_double_are_named_and_others_are_not(
 
 
 def test_the_page_draws_days_and_says_what_figures_rest_on(
-    client: TestClient, store: Store
+    client: TestClient, store: Store, now: datetime
 ) -> None:
     for days in (3, 2, 1):
-        at = NOW - timedelta(days=days)
+        at = now - timedelta(days=days)
         store(2, day=f"{at:%Y-%m-%d}", created_at=at)
 
     page = client.get("/ui/providers/visits").text
@@ -174,9 +181,11 @@ def test_the_page_draws_days_and_says_what_figures_rest_on(
     assert [day["calls"] for day in report_of(client)["days"]] == [2, 2, 2]
 
 
-def test_days_beyond_thirty_are_not_counted(client: TestClient, store: Store) -> None:
+def test_days_beyond_thirty_are_not_counted(
+    client: TestClient, store: Store, now: datetime
+) -> None:
     for days in (29, 30):
-        at = NOW - timedelta(days=days)
+        at = now - timedelta(days=days)
         store(1, day=f"{at:%Y-%m-%d}", created_at=at)
 
     report = report_of(client)
@@ -270,7 +279,6 @@ def test_a_change_is_logged_and_counted_once(
 
     assert named == [0, 1, 1, 1]
     assert stored.changes is not None
-    assert stored.updated_at != NOW
     assert later.changes is None
     assert value("askless_providers_changed") == 1
     (fields,) = {

@@ -291,7 +291,7 @@ CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "narwhals", "__future__"} 
     *("collections", "concurrent", "copy", "dataclasses", "decimal", "difflib"),
     *("enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
-    *("types", "typing", "warnings"),
+    *("statistics", "types", "typing", "warnings"),
 }
 
 

@@ -179,6 +179,22 @@ def price_open_features(position: Position) -> FloatArray:
     return np.where(amounts > position.remaining, np.inf, amounts)
 
 
+def price_wait(position: Position, number: int) -> float:
+    """Return what going on to a panel costs besides its price, in micro-units.
+
+    It is the wait for its answers, of which as many are on their way together as the
+    session's pace lets, less what is paid for those that are on their way already.
+    """
+    pace, offer_of = position.state.pace, position.ensemble.catalogue.offer_of
+    if pace is None:
+        return 0.0
+    open_idxs = list_open_features(position, number)
+    seconds = {offer_of(idx): pace.seconds[idx] for idx in open_idxs}
+    longest, total = max(seconds.values(), default=0.0), sum(seconds.values())
+    sunk = sum(amount for idx, amount in pace.sunk if offer_of(idx) in seconds)
+    return pace.second_price * max(longest, total / pace.at_once) - sunk
+
+
 def price_purchases(position: Position, idxs: list[int]) -> tuple[int, int]:
     """Return of how many questions some open features are, and their price.
 

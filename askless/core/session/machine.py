@@ -269,8 +269,8 @@ def reverse(
 
 
 def stop(state: State, reason: StopReason = "client_stopped") -> State:
-    """End a session, by client or expiry, unless it has ended already."""
-    assert reason in ("client_stopped", "expired")
+    """End a session, by client, expiry or deadline, unless it has ended already."""
+    assert reason in ("client_stopped", "expired", "out_of_time")
     if state.is_ended:
         return state
     return replace(state, next_feature_idx=None, stop_reason=reason, is_ended=True)

@@ -25,6 +25,7 @@ StopReason = Literal[
     "client_stopped",
     "expired",
     "not_worth_it",
+    "out_of_time",
 ]
 
 
@@ -135,6 +136,19 @@ class Purchase:
     provider: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long answers take, what waiting costs, and how many are awaited at once."""
+
+    #: (n_features,), seconds that the offer of each feature is expected to take
+    seconds: tuple[float, ...]
+    #: in micro-units
+    second_price: float
+    at_once: int
+    #: features whose offers are on their way, and what is reserved for each
+    sunk: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(frozen=True)
 class State:
     """A session as far as it has come; see `askless.core.session.machine`."""
@@ -176,6 +190,8 @@ class State:
     explorations: tuple[Exploration, ...] = ()
     #: reserved for calls that are on their way, in micro-units; no document keeps it
     held: int = 0
+    #: None: waiting costs nothing; no document keeps it
+    pace: Pace | None = None
 
     @cached_property
     def spent(self) -> int:

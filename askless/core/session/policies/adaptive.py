@@ -23,6 +23,7 @@ from askless.core.session.ladders import (
     mark_judged,
     price_open_features,
     price_purchases,
+    price_wait,
 )
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import uniforms
@@ -218,8 +219,9 @@ def choose_way(position: Position) -> Way | None:
     """Return the panel to go on to, and the risk above which it is worth its price.
 
     It is the target of the session's rule. If the target costs more or less than when
-    the rule was learned, its threshold moves accordingly. If it can't be bought, it is
-    the panel of least price plus mean error.
+    the rule was learned, its threshold moves accordingly; so it does where waiting for
+    answers costs money. If the target can't be bought, it is the panel of least price
+    plus mean error.
     """
     if has_left_rules(position):
         return None
@@ -229,7 +231,8 @@ def choose_way(position: Position) -> Way | None:
     if target == now:
         return None
     if np.isfinite(prices[target]):
-        dearer = float(prices[target] - rule.prices[now])
+        price = float(prices[target]) + price_wait(position, target)
+        dearer = price - float(rule.prices[now])
         threshold = float(rule.thresholds[now]) + rule.rate * dearer
         return Way(target, threshold)
     return choose_cheapest_mixture(rule, stopping.errors, now, prices[:now])

@@ -225,6 +225,8 @@ class StoredRun:
     #: providers that the case goes on without, each with the reason
     left_out: dict[str, str]
     created_at: datetime
+    #: how it weighs time, see `RunTerms`; None: not at all
+    terms: dict[str, float] | None = None
     holder: str | None = None
     ended_at: datetime | None = None
     #: the receipt as JSON text, None before the end and once it was erased

@@ -129,7 +129,7 @@ def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
     settings = read_settings().model_copy(update=changes)
     operations.migrate(settings.url)
     timed = TimedBuyer(settings, create_engine(settings.url, N_CONNECTIONS))
-    checked, terms = CheckedModel("leads", model), {"budget": 1}
+    checked, terms = CheckedModel("leads", model), {"budget": 1, "run": True}
     journal = Journal(timed, FileOrder(checked, make_providers(port), terms, ""))
     journal.prepare()
     leads = list_shown()

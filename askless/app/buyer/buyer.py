@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import random
 import secrets
 import socket
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from standardwebhooks import Webhook
 from askless.app.buyer.tracing import CallTracer
 from askless.app.logs import LOGGER, log
 from askless.app.records import StoredRun
-from askless.app.service.buying import notices, runs, watching
+from askless.app.service.buying import notices, recovery, runs, watching
 from askless.app.service.buying.calling import trials
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
 from askless.app.service.buying.calling.verdicts import keep_doubt, should_repeat
@@ -156,28 +155,42 @@ class RunBuyer:
         """Carry a run out to its end; after a failure let it go for a while."""
         session_id, tenant_id = run.session_id, run.tenant_id
         log("run.claimed", session=session_id)
+        sent = set[asyncio.Task[Step]]()
         try:
-            step = await self.decide(run, runs.recover)
-            while step is not None:
-                if isinstance(step, CallOrder):
-                    step = await self.make_call(run, step)
-                else:
-                    await self.pause(step)
-                    step = await self.decide(run, runs.advance)
+            await self.carry_out(run, sent)
         except Exception:  # Outermost: others or we go on where this one stopped.
             LOGGER.exception("run.failed", extra={"fields": {"session": session_id}})
-            await asyncio.sleep(PAUSE_S)
+            # Whoever takes the run over would take these for lost.
+            await asyncio.gather(*sent, asyncio.sleep(PAUSE_S), return_exceptions=True)
             await self.in_thread(
                 tenant_id, lambda db: runs.let_go(db, self.holder, session_id)
             )
         finally:
+            for task in sent:
+                task.cancel()
             del self.carried[session_id]
 
-    async def pause(self, step: Pause) -> None:
-        # Spread, so that those that wait do not all come back at once.
-        await asyncio.sleep(step.seconds * random.uniform(0.7, 1.3))
+    async def carry_out(self, run: StoredRun, sent: set[asyncio.Task[Step]]) -> None:
+        """Take step after step until the run has ended and no call is on its way.
 
-    async def decide(self, run: StoredRun, act: Callable[..., Step]) -> Step:
+        `sent` holds the calls on their way; the end of each brings another step.
+        """
+        steps = await self.decide(run, recovery.recover)
+        while steps or sent:
+            step = steps.pop(0) if steps else Pause(None)
+            if isinstance(step, CallOrder):
+                sent.add(asyncio.create_task(self.make_call(run, step)))
+                # Something may leave beside it, or the deadline comes first.
+                if run.terms is not None and not steps:
+                    steps = [await self.decide(run, runs.advance)]
+            elif step is not None and not steps:
+                ended = await wait_for_any(sent, step.seconds)
+                sent -= ended
+                steps = [task.result() for task in ended]
+                if not ended:
+                    steps = [await self.decide(run, runs.advance)]
+
+    async def decide(self, run: StoredRun, act: Callable[..., Made]) -> Made:
         at = self.settings.moment_at(datetime.now(UTC))
         return await self.in_thread(
             run.tenant_id, lambda db: act(db, self.buying, run.session_id, at)
@@ -194,7 +207,7 @@ class RunBuyer:
             run.tenant_id, lambda db: runs.mark_sent(db, call_id, datetime.now(UTC))
         ):
             # Its reservation is released, unless somebody has done so.
-            return await self.decide(run, runs.recover)
+            return await self.decide(run, partial(recovery.release, call_id=call_id))
         reply, attempts = await self.send(order)
         log(
             "call.ended",
@@ -264,6 +277,19 @@ class RunBuyer:
     async def leave(self) -> None:
         """Hand back the runs held; without it they would wait for the timeout."""
         await self.in_thread(None, lambda db: runs.leave(db, self.holder))
+
+
+async def wait_for_any(
+    sent: set[asyncio.Task[Step]], seconds: float | None
+) -> set[asyncio.Task[Step]]:
+    """Return the calls that have ended once one has, or none after some seconds."""
+    if not sent:
+        await asyncio.sleep(PAUSE_S if seconds is None else seconds)
+        return set()
+    ended, _ = await asyncio.wait(
+        sent, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+    )
+    return ended
 
 
 async def deliver_due(buyer: RunBuyer) -> None:

@@ -177,7 +177,6 @@ class Journal:
             "model": self.model_id,
             "known": case.known,
             "keys": case.keys,
-            "run": True,
             "accept_unseen": True,
             "client_ref": str(case.number),
         }

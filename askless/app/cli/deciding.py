@@ -21,10 +21,13 @@ from askless.app.buyer.journal import (
     open_journal,
 )
 from askless.app.cli.options import (
+    CALLS_AT_ONCE,
     Budget,
+    CallsAtOnce,
     Data,
     ModelFile,
     Spending,
+    ValueOfSecond,
     errors,
     output,
     parser_of,
@@ -50,6 +53,7 @@ from askless.core.table.answer_values import parse_answer
 from askless.core.table.cells import is_blank
 
 MOST_REFUSALS = 20
+DEADLINE = Parameter("deadline", float, None, least=0.1, most=86_400.0)
 AT_ONCE = Parameter("at_once", int, None, least=1, most=200)
 FIELDS = (
     *("label", "probability", "spend", "stop_reason", "features"),
@@ -65,6 +69,13 @@ Out = Annotated[
 AtOnce = Annotated[
     int, typer.Option(parser=parser_of(AT_ONCE), help="Cases that buy at a time.")
 ]
+Deadline = Annotated[
+    float | None,
+    typer.Option(
+        parser=parser_of(DEADLINE),
+        help="Seconds after which a case ends with what is known.",
+    ),
+]
 
 
 def decide_cases(
@@ -75,6 +86,9 @@ def decide_cases(
     out: Out,
     at_once: AtOnce = 20,
     spend: Spending = "worthwhile",
+    value_of_second: ValueOfSecond = 0.0,
+    deadline: Deadline = None,
+    calls_at_once: CallsAtOnce = CALLS_AT_ONCE.default,
 ) -> None:
     files.check_writable(out, "--out")
     settings = read_settings()
@@ -87,7 +101,15 @@ def decide_cases(
     order = FileOrder(
         CheckedModel(stored.name, text),
         fillers,
-        {"budget": limit, "stop": {"spend": spend}},
+        {
+            "budget": limit,
+            "stop": {"spend": spend},
+            "run": {
+                "value_of_second": value_of_second,
+                "deadline_s": deadline,
+                "at_once": calls_at_once,
+            },
+        },
         sha256(cases.read_bytes()).hexdigest(),
     )
     folder = out.with_name(f"{out.name}.journal")

@@ -25,9 +25,17 @@ from askless.app.batch.measuring import (
     plan_measuring,
 )
 from askless.app.batch.sources import open_rows
+from askless.app.batch.timed import (
+    TimeTerms,
+    play_timed,
+    read_latencies,
+    timed_json,
+)
 from askless.app.cli.aims import SeveralAims, parse_aims
 from askless.app.cli.options import (
+    CALLS_AT_ONCE,
     STOP,
+    CallsAtOnce,
     Delta,
     Disagreement,
     ModelFile,
@@ -36,6 +44,7 @@ from askless.app.cli.options import (
     Seed,
     Spending,
     Table,
+    ValueOfSecond,
     option_name,
     output,
     parse_policy,
@@ -63,6 +72,10 @@ from askless.core.table.spec import TableSpec
 # Most rows for which a report counts how often features are asked.
 MAX_PURCHASERS = 2000
 
+Latencies = Annotated[
+    Path | None,
+    typer.Option(help="A log of calls: the vendor of each, and its seconds."),
+]
 THRESHOLD = Parameter("threshold", float, None, least=0.0, most=1.0)
 Threshold = Annotated[
     float | None,
@@ -98,6 +111,9 @@ def evaluate_model(
     group_by: GroupBy = None,
     processes: RowProcesses = 1,
     spend: Spending = "worthwhile",
+    value_of_second: ValueOfSecond = 0.0,
+    latencies: Latencies = None,
+    calls_at_once: CallsAtOnce = CALLS_AT_ONCE.default,
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -110,6 +126,15 @@ def evaluate_model(
     limits, aims = parse_aims(aim or [], limits, ensemble, chosen)
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
     played = Conditions(limits, chosen, seed, aims, spend)
+    if latencies is not None or value_of_second:
+        terms = read_terms(stored, latencies, value_of_second, calls_at_once)
+        source = parse_source(data)
+        if isinstance(source, str):
+            rule = "must be a file beside --value-of-second"
+            raise RefusedError([Refusal("DATA", rule)])
+        dataset = read_labelled(source, stored, table, largest_budget(limits))
+        show_timed(stored.ensemble, dataset, played, terms, as_json=as_json)
+        return
     early = None
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
@@ -152,6 +177,36 @@ def measure_file(
     measured = show.run_with_bar(measuring, "evaluation")
     print_warnings(measured.warnings)
     return measured
+
+
+def read_terms(
+    stored: Model, path: Path | None, value_of_second: float, at_once: int
+) -> TimeTerms:
+    """Return what seconds cost, and how long the calls of a log took."""
+    if path is None or not value_of_second:
+        rule = "must be given, both or none of the two"
+        raise RefusedError([Refusal("--value-of-second, --latencies", rule)])
+    bounds = Bounds(memory=available_bytes())
+    latencies = read_latencies(path, stored.ensemble.catalogue, bounds)
+    return TimeTerms(value_of_second, at_once, latencies)
+
+
+def show_timed(
+    ensemble: Ensemble,
+    dataset: Dataset,
+    played: Conditions,
+    terms: TimeTerms,
+    *,
+    as_json: bool,
+) -> None:
+    """Play rows in time, and print money and seconds, by calls at once."""
+    work = play_timed(ensemble, dataset, played, terms)
+    figures = show.run_with_bar(work, "evaluation")
+    if as_json:
+        sys.stdout.write(json.dumps(timed_json(figures, terms)) + "\n")
+        return
+    unit = ensemble.catalogue.cost_unit
+    output.print(show.build_timed_table(figures, terms.value_of_second, unit))
 
 
 def report_model(

@@ -162,8 +162,21 @@ Spending = Annotated[
         "--spend", help="What is worth it of a budget; or all that helps at all."
     ),
 ]
-
-
+VALUE_OF_SECOND = Parameter("value_of_second", float, None, least=0.0, most=1e6)
+CALLS_AT_ONCE = Parameter("calls_at_once", int, 3, least=1, most=16)
+ValueOfSecond = Annotated[
+    float,
+    typer.Option(
+        parser=parser_of(VALUE_OF_SECOND),
+        help="What a second of waiting costs, in the model's unit of money.",
+    ),
+]
+CallsAtOnce = Annotated[
+    int,
+    typer.Option(
+        parser=parser_of(CALLS_AT_ONCE), help="Most calls of a case at a time."
+    ),
+]
 SkipBadRows = Annotated[
     bool,
     typer.Option(

@@ -55,6 +55,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "max_questions": "as many questions as allowed were answered",
         "client_stopped": "the caller has stopped it",
         "expired": "it was idle for too long",
+        "out_of_time": "the deadline of the run was reached",
         "not_worth_it": "going on would save less error than it costs, or no more than "
         "held-out rows can tell from nothing",
     },

@@ -18,8 +18,8 @@ from askless.app.http.plumbing.deps import (
     require_distinct,
 )
 from askless.app.http.plumbing.retries import RetriedRoute
-from askless.app.service.buying import doubts
 from askless.app.service.buying import providers as service
+from askless.app.service.buying.calling import doubts
 from askless.app.service.sessions.opened import SessionCall
 
 router = APIRouter(prefix="/calls", tags=["calls"], route_class=RetriedRoute)

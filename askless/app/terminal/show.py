@@ -30,6 +30,7 @@ from askless.app.words.wording import LACKS, money, percent
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.early import EarlyPoint
+from askless.core.simulation.timed import TimedFigures
 
 T = TypeVar("T")
 
@@ -134,6 +135,34 @@ def build_early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
             )
         )
     return build_table("With early stops", (head, rows))
+
+
+def build_timed_table(
+    figures: Sequence[TimedFigures], value_of_second: float, unit: str
+) -> Table:
+    """Return money and seconds by budget and calls at once."""
+    head = (
+        f"budget {bracket(unit)}".strip(),
+        "calls at once",
+        "error",
+        "mean spend",
+        "mean seconds",
+        "calls",
+        "money and seconds",
+    )
+    rows: list[tuple[str, ...]] = [
+        (
+            "unlimited" if point.budget is None else money(point.budget),
+            str(point.at_once),
+            to_percent(point.error),
+            money(round(point.spend)),
+            f"{point.seconds:.2f}",
+            f"{point.calls:.2f}",
+            money(round(point.total(value_of_second))),
+        )
+        for point in figures
+    ]
+    return build_table("Money and seconds", (head, rows))
 
 
 def draw_curve_bars(curve: Curve, unit: str) -> Table:

@@ -21,6 +21,7 @@ STOP_WORDS = {
     "max_questions": "the agreed number of questions is reached",
     "client_stopped": "stopped on request",
     "expired": "the session expired",
+    "out_of_time": "the deadline of the run was reached",
     "not_worth_it": "what would be asked next saves less error than it costs",
 }
 

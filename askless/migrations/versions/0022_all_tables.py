@@ -556,6 +556,7 @@ def make_buying() -> None:
         sa.Column("state", sa.String(20), nullable=False),
         sa.Column("keys", sa.JSON()),
         sa.Column("webhook", sa.JSON()),
+        sa.Column("terms", sa.JSON()),
         sa.Column("left_out", sa.JSON(), nullable=False),
         sa.Column("holder", sa.String(80)),
         sa.Column("heartbeat_at", sa.DateTime(timezone=True)),

@@ -9,6 +9,7 @@ import pytest
 
 from askless.app import cli
 from askless.app.settings.settings import Settings
+from askless.core.errors import RefusedError
 from tests.app.buying.conftest import DOMAINS, READS, shop
 from tests.app.buying.vendors import Vendors, late
 from tests.app.clinic import model_json
@@ -124,3 +125,14 @@ def test_what_cannot_be_called_is_named_before_anything_is_bought(
 
     assert vendors.bill == []
     assert not Path(RESULT).exists()
+
+
+def test_seconds_and_a_deadline_are_terms_of_each_case(vendors: Vendors) -> None:
+    for name in READS:
+        vendors.script(name, *[late(3)] * 10)
+
+    assert decide("--value-of-second", "1000", "--deadline", "1") == 0
+
+    assert {row["stop_reason"] for row in read_result()} == {"out_of_time"}
+    with pytest.raises(RefusedError, match="terms differ"):
+        decide("--deadline", "2")

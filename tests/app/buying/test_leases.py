@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from askless.app.records import StoredCall
+from askless.app.service.buying import recovery
 from askless.app.service.buying import runs as service
 from askless.app.service.buying.calling.sending import Reply
-from askless.app.service.buying.turns import Buying, CallOrder, Step
+from askless.app.service.buying.turns import Buying, CallOrder
 from askless.app.service.loaded import LoadedModels
 from askless.app.settings.settings import Settings
 from askless.app.store.buying import calls
@@ -21,6 +23,7 @@ from tests.app.tenants import transaction
 
 pytest_plugins = ["tests.app.conftest_http"]
 
+Made = TypeVar("Made")
 SILENT_S, ALIVE_S = -1.0, 60.0
 ANSWER = Reply(200, b'{"visits": 20}')
 Json = dict[str, Any]
@@ -51,11 +54,13 @@ class Desk:
             claimed = service.claim(db, holder, timeout_s, 10)
         return [run.session_id for run in claimed]
 
-    def act(self, holder: str, act: Callable[..., Step], asked: Any) -> Step:
-        buying = Buying(self.loaded, holder, None)
+    def act(self, holder: str, act: Callable[..., Made], asked: Any) -> Made:
         at = self.settings.moment_at(datetime.now(UTC))
         with transaction(self.engine) as db:
-            return act(db, buying, asked, at)
+            return act(db, self.buying(holder), asked, at)
+
+    def buying(self, holder: str) -> Buying:
+        return Buying(self.loaded, holder, None)
 
     def leaves(self, order: CallOrder) -> bool:
         with transaction(self.engine) as db:
@@ -78,7 +83,7 @@ def begun(client: TestClient, put: Put, provide: Provide, desk: Desk) -> CallOrd
     body = {"model": put(shop(), "shop"), "budget": 1.0, "run": True}
     session = client.post("/predict", json=body | {"keys": {"domain": DOMAINS[20]}})
     assert desk.claim("A") == [session.json()["id"]]
-    order = desk.act("A", service.recover, session.json()["id"])
+    [order] = desk.act("A", recovery.recover, session.json()["id"])
     assert isinstance(order, CallOrder)
     return order
 
@@ -103,7 +108,7 @@ def test_a_call_whose_buyer_died_is_in_doubt_whatever_was_done_beside(
 
     assert desk.claim("B") == []
     assert desk.claim("B", SILENT_S) == [session_id]
-    desk.act("B", service.recover, session_id)
+    desk.act("B", recovery.recover, session_id)
 
     assert [call.state for call in desk.calls(session_id)] == ["in_doubt"]
     assert held(client) == 0
@@ -120,7 +125,8 @@ def test_a_call_that_waits_for_its_turn_does_not_leave_after_that(
     beside(client, f"/predict/{session_id}")
 
     assert not desk.leaves(begun)
-    assert desk.act("A", service.recover, session_id) is None
+    release = partial(recovery.release, call_id=begun.call.id)
+    assert desk.act("A", release, session_id) is None
 
     assert [call.state for call in desk.calls(session_id)] == ["released"]
     assert held(client) == 0
@@ -165,7 +171,7 @@ def test_a_buyer_that_was_taken_for_dead_settles_and_goes_no_further(
     session_id = session_of(begun)
     assert desk.leaves(begun)
     assert desk.claim("B", SILENT_S) == [session_id]
-    desk.act("B", service.recover, session_id)
+    desk.act("B", recovery.recover, session_id)
     n_calls = len(desk.calls(session_id))
 
     late = service.CallResult(begun, ANSWER, 1)

@@ -1,5 +1,6 @@
 """Runs in requests, sessions and events."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -47,6 +48,51 @@ class WebhookWish(Shape):
         description="A file of ASKLESS_SECRETS; each of its lines signs, so that a new "
         "secret is added before the old one goes.",
     )
+
+
+class RunTerms(Shape):
+    """How a run weighs seconds beside money."""
+
+    value_of_second: float = Field(
+        default=0.0,
+        ge=0,
+        le=1e6,
+        examples=[0.002],
+        description="What a second costs, in the model's unit of money. A call leaves "
+        "beside others where the wait that this saves costs more than an answer that "
+        "may not be needed.",
+    )
+    deadline_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=86_400,
+        examples=[20],
+        description="Seconds after which the run ends with what is known. Calls on "
+        "their way count as spent; their answers are taken when they come.",
+    )
+    at_once: int = Field(
+        default=3, ge=1, le=16, description="Most calls on their way at a time."
+    )
+
+    @property
+    def weighs_time(self) -> bool:
+        """Whether it differs from calls one after the other, however long they take."""
+        return self.value_of_second > 0 or self.deadline_s is not None
+
+
+def read_run(raw: object) -> object:
+    """Return the terms of a run, or None for none."""
+    if isinstance(raw, bool):
+        return RunTerms() if raw else None
+    if raw is not None and not isinstance(raw, Mapping | RunTerms):
+        raise ValueError("must be true, false or an object")
+    return raw
+
+
+RunWish = Annotated[
+    RunTerms | None,
+    BeforeValidator(read_run, json_schema_input_type=bool | RunTerms | None),
+]
 
 
 class RunView(Answer):

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from askless.app.documents.buying.runs import Keys, RunView, WebhookWish
+from askless.app.documents.buying.runs import Keys, RunView, RunWish, WebhookWish
 from askless.app.documents.fields import (
     AcceptUnseen,
     ClientRef,
@@ -108,10 +108,11 @@ class PredictRequest(WithBudget):
         description="Of the label set at the session's end, which holds the true "
         "class with at least this chance.",
     )
-    run: bool = Field(
-        default=False,
+    run: RunWish = Field(
+        default=None,
         description="Let the service buy by itself until the session ends: the answer "
-        "is 202, or with `Prefer: wait=10` the session as it is by then.",
+        "is 202, or with `Prefer: wait=10` the session as it is by then. An object "
+        "says what seconds are worth, and when time is over.",
     )
     keys: Keys = Field(
         default_factory=dict,

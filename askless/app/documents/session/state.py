@@ -241,6 +241,7 @@ def build_state(document: StateDocument, catalogue: Catalogue) -> State:
         ),
         next_feature_idx=None if next_feature is None else idxs[next_feature],
         held=0,
+        pace=None,
     )
 
 

@@ -22,6 +22,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 from askless.app.documents.buying.receipts import Receipt
+from askless.app.documents.buying.runs import RunTerms
 from askless.app.documents.http import ledger as ledger_bodies
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.shape import Answer, Shape
@@ -112,7 +113,7 @@ async def decide(call: Call, asked: shapes.DecideShape) -> Receipt:
             budget=None if asked.budget is None else from_micros(asked.budget),  # type: ignore[arg-type]
             keys=asked.keys,
             known=asked.known,
-            run=True,
+            run=RunTerms(),
         )
         start = starts.RunStart(wish, state.settings.provider_hosts)
         opened = await call.change(

@@ -4,12 +4,14 @@ Each function is one transaction of its caller, on locked rows: the session firs
 its run, then the provider. A crash leaves what some undisturbed run could have left.
 """
 
+import random
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from askless.app.documents.buying.providers import Provider
 from askless.app.records import CallState, Moment, PredictSession, StoredCall
 from askless.app.service.buying import receipts
+from askless.app.service.buying.calling.doubts import settle_late
 from askless.app.service.buying.calling.reading import (
     MissingError,
     ReadAnswer,
@@ -17,14 +19,19 @@ from askless.app.service.buying.calling.reading import (
     make_message,
 )
 from askless.app.service.buying.calling.sending import Message, Reply
+from askless.app.service.buying.calling.settling import (
+    apply_verdict,
+    note_behaviour,
+    settle_erased,
+)
 from askless.app.service.buying.calling.trials import end_lost
 from askless.app.service.buying.calling.verdicts import (
     CACHE,
     EMPTY,
-    IN_DOUBT,
-    NOT_SENT,
+    LATE,
     CallTerms,
     Verdict,
+    cut_off,
     judge,
     read_cached,
 )
@@ -36,10 +43,13 @@ from askless.app.service.buying.offers import (
     offer_name,
     open_filler,
 )
-from askless.app.service.buying.settling import (
-    apply_verdict,
-    note_behaviour,
-    settle_erased,
+from askless.app.service.buying.timing import (
+    choose,
+    comes_too_late,
+    find_time_left,
+    is_out_of_time,
+    list_on_the_way,
+    make_pace,
 )
 from askless.app.service.buying.turns import (
     Buying,
@@ -47,7 +57,6 @@ from askless.app.service.buying.turns import (
     Pause,
     RunTurn,
     Step,
-    is_over,
     list_usable,
     make_call,
     open_turn,
@@ -60,8 +69,13 @@ from askless.app.store.buying import calls, deliveries, providers, runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.prices import price_feature
 from askless.core.session.answers import compute_paid, list_revealed
-from askless.core.session.machine import finish, take_purchase
-from askless.core.session.state import Answer, Purchase
+from askless.core.session.machine import (
+    decide_next_step,
+    finish,
+    stop,
+    take_purchase,
+)
+from askless.core.session.state import Answer, Purchase, State
 
 claim, is_any_free, record_heartbeat = (
     runs.claim,
@@ -72,6 +86,7 @@ let_go, leave, mark_sent = runs.let_go, runs.leave, calls.mark_sent
 wake_expired = runs.wake_expired
 # How long to wait where a provider has as many calls on their way as it takes.
 BUSY_S = 0.05
+TOO_LATE = "its answer is expected after the deadline"
 # The longest that a reserved call waits for its turn.
 PATIENCE_S = 2.0
 
@@ -85,27 +100,33 @@ def advance(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Ste
 def take_turn(turn: RunTurn) -> Step:
     """Go on until a call is reserved, nothing can leave, or the run has ended."""
     if turn.run.state != "buying":
+        # Another buyer would take what is on its way for lost.
+        if list_on_the_way(turn):
+            return Pause(None)
         runs.change(turn.db, turn.run.session_id, **runs.FREE)
         return None
-    while not is_over(turn.state):
-        step = try_offer(turn)
+    while not (move := choose(turn)).is_over:
+        if move.feature_idx is None:
+            return Pause(find_time_left(turn))
+        step = try_offer(turn, move.feature_idx)
         if step is not None:
             return step
     end(turn)
     return None
 
 
-def try_offer(turn: RunTurn) -> Step:
-    """Reserve a call for the question; None where the plan was made anew instead."""
+def try_offer(turn: RunTurn, feature_idx: int) -> Step:
+    """Reserve a call for a feature; None where the plan was made anew instead."""
     catalogue = turn.opened.model.ensemble.catalogue
-    feature_idx = turn.state.next_feature_idx
-    assert feature_idx is not None, "not over"
     name = offer_name(catalogue, feature_idx)
     fillers = list_usable(turn, name)
     if not fillers:
         give_up(turn, name, feature_idx)
         return None
     filler = fillers[0]
+    if comes_too_late(turn, filler):
+        turn.leave_out(filler.name, TOO_LATE)
+        return None
     if charges_otherwise(turn, filler):
         return None
     try:
@@ -114,12 +135,13 @@ def try_offer(turn: RunTurn) -> Step:
     except MissingError as error:
         turn.leave_out(filler.name, str(error))
         return None
-    cached = find_cached(turn, filler)
-    number = len(turn.made) + 1
+    catalogue = turn.opened.model.ensemble.catalogue
+    revealed = list_revealed(catalogue, turn.state, feature_idx)
+    cached = find_cached(turn, filler, revealed)
     if cached is not None:
-        take_cached(turn, filler, number, cached)
+        take_cached(turn, filler, revealed, cached)
         return None
-    return reserve(turn, filler, message, number)
+    return reserve(turn, filler, message, revealed)
 
 
 def give_up(turn: RunTurn, offer: str, idx: int) -> None:
@@ -145,39 +167,36 @@ def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
     return True
 
 
-def find_cached(turn: RunTurn, filler: Filler) -> ReadAnswer | None:
+def find_cached(
+    turn: RunTurn, filler: Filler, revealed: tuple[int, ...]
+) -> ReadAnswer | None:
     provider = filler.provider
     if not provider.cache_s:
         return None
     since = turn.at.now - timedelta(seconds=provider.cache_s)
-    idx = turn.state.next_feature_idx
-    assert idx is not None, "not over"
     catalogue = turn.opened.model.ensemble.catalogue
-    revealed = list_revealed(catalogue, turn.state, idx)
-    features = [catalogue.features[feature_idx] for feature_idx in revealed]
+    features = [catalogue.features[idx] for idx in revealed]
     digest = digest_request(provider, turn.run.keys or {}, features)
     kept = providers.find_cached(turn.db, filler.name, digest, since)
     return None if kept is None else read_cached(kept)
 
 
-def take_cached(turn: RunTurn, filler: Filler, number: int, cached: ReadAnswer) -> None:
+def take_cached(
+    turn: RunTurn, filler: Filler, revealed: tuple[int, ...], cached: ReadAnswer
+) -> None:
     """Take what a provider answered before; it costs nothing."""
-    idx = turn.state.next_feature_idx
-    assert idx is not None, "not over"
-    ensemble = turn.opened.model.ensemble
-    revealed = list_revealed(ensemble.catalogue, turn.state, idx)
-    call = make_call(turn, filler, number, 0, revealed)
+    call = make_call(turn, filler, 0, revealed)
     state: CallState = "missed" if cached.is_empty else "settled"
     verdict = Verdict(state, 0, "charge", EMPTY if cached.is_empty else CACHE, cached)
     calls.insert(turn.db, replace(call, state="sent", sent_at=turn.at.now))
     apply_verdict(turn, call, verdict)
 
 
-def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Step:
+def reserve(
+    turn: RunTurn, filler: Filler, message: Message, revealed: tuple[int, ...]
+) -> Step:
     """Reserve a call within budget and ceiling; None where the ceiling has no room."""
     db, now, state = turn.db, turn.at.now, turn.state
-    idx = state.next_feature_idx
-    assert idx is not None, "not over"
     provider, stored = filler.provider, providers.lock(db, filler.stored)
     if stored is None or open_filler(stored).is_cooling(now):
         turn.fillers.pop(filler.name)
@@ -185,16 +204,15 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
     turn_at = max(now, stored.next_at or now)
     wait_s = (turn_at - now).total_seconds()
     if wait_s > PATIENCE_S:
-        return Pause(PATIENCE_S / 2)
+        return Pause(spread(PATIENCE_S / 2))
     if calls.count_on_the_way(db, filler.name) >= provider.at_once:
         end_lost(db, filler.name, now)
-        return Pause(BUSY_S)
+        return Pause(spread(BUSY_S))
     catalogue = turn.opened.model.ensemble.catalogue
     price = provider.price
     if price is None:
-        price = price_feature(catalogue, compute_paid(catalogue, state), idx)
-    revealed = list_revealed(catalogue, state, idx)
-    call = make_call(turn, filler, number, price, revealed)
+        price = price_feature(catalogue, compute_paid(catalogue, state), revealed[0])
+    call = make_call(turn, filler, price, revealed)
     ceiling = provider.ceilings.day
     if not providers.reserve(db, filler.name, call.day, price, ceiling):
         turn.leave_out(filler.name, "its ceiling of the day has no room")
@@ -206,6 +224,11 @@ def reserve(turn: RunTurn, filler: Filler, message: Message, number: int) -> Ste
         providers.change(db, stored.id, next_at=next_at)
     calls.insert(db, call)
     return CallOrder(call, provider, message, wait_s)
+
+
+def spread(seconds: float) -> float:
+    """Return about so many seconds, so that those who wait don't all come at once."""
+    return seconds * random.uniform(0.7, 1.3)
 
 
 def make_terms(
@@ -246,12 +269,16 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
         turn = RunTurn(db, buying, at, opened, opened.run)
     # The lock of the session covers its calls.
     call = calls.get_locked(db, call_id) if turn is None else turn.made[call_id]
-    if call.state != "sent":
+    is_late = call.state == "in_doubt" and call.reason == LATE
+    if call.state != "sent" and not is_late:
         return None
     session = sessions.get(db, session_id) if opened is None else opened.session
     terms = make_terms(db, buying, session, call, result.order.provider)
     verdict = judge(terms, result.reply, result.attempts)
     note_behaviour(db, call.provider, verdict, at.now)
+    if is_late:
+        settle_late(db, call, verdict, SessionCall(session_id, buying.loaded, at))
+        return None
     if turn is None:
         settle_erased(db, call, verdict, at)
         runs.change(db, session_id, **runs.FREE)
@@ -261,10 +288,16 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
 
 
 def end(turn: RunTurn) -> None:
-    """Close the session for its reason, and write the receipt."""
-    state = finish(turn.state)
+    """Close the session for its reason, and write the receipt.
+
+    Calls that are still on their way count as spent, until they have answered.
+    """
+    state = close(turn)
     if state is not turn.state:
         turn.change(state)
+    for call in list_on_the_way(turn):
+        late = Verdict("in_doubt", call.price, "charge", LATE)
+        apply_verdict(turn, call, late if call.state == "sent" else cut_off(call))
     now, session_id = turn.at.now, turn.run.session_id
     receipt, digest = receipts.write_receipt(turn.db, turn.opened, turn.run)
     runs.change(
@@ -280,53 +313,13 @@ def end(turn: RunTurn) -> None:
         deliveries.insert(turn.db, session_id, now)
 
 
-def recover(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Step:
-    """Take over a run: what was reserved is released, what was sent is sent again.
-
-    A sent call goes out again with its key where the provider tells repetitions apart;
-    else it is in doubt, and is never sent again by itself.
-    """
-    turn = open_turn(db, buying, session_id, at)
-    if turn is None:
-        recover_erased(db, buying, session_id, at)
-        return None
-    for call in list(turn.made.values()):
-        if call.state in calls.ON_THE_WAY:
-            again = order_again(turn, call) if call.state == "sent" else None
-            if again is not None:
-                return again
-            apply_verdict(turn, call, cut_off(call))
-    return take_turn(turn)
-
-
-def recover_erased(
-    db: Transaction, buying: Buying, session_id: str, at: Moment
-) -> None:
-    """End the calls of a run that was erased while its holder was silent."""
-    run = runs.find(db, session_id)
-    if run is None or run.holder != buying.holder:
-        return
-    for call in calls.list_of_session(db, session_id):
-        if call.state in calls.ON_THE_WAY:
-            settle_erased(db, call, cut_off(call), at)
-    runs.change(db, session_id, **runs.FREE)
-
-
-def cut_off(call: StoredCall) -> Verdict:
-    """Return the verdict on a call that is not sent again after a crash."""
-    if call.state == "reserved":
-        return Verdict("released", 0, "miss", NOT_SENT)
-    return Verdict("in_doubt", call.price, "charge", IN_DOUBT)
-
-
-def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:
-    """Return a sent call to send again; None where its provider can't tell."""
-    filler = turn.fillers.get(call.provider)
-    if filler is None or filler.provider.idempotency_header is None:
-        return None
-    provider = filler.provider
-    try:
-        message = make_message(provider, turn.run.keys or {}, turn.buying.secrets)
-    except MissingError:
-        return None
-    return CallOrder(call, provider, message)
+def close(turn: RunTurn) -> State:
+    """Return the session ended: by its deadline, or for its reason at its pace."""
+    if is_out_of_time(turn):
+        return stop(turn.state, "out_of_time")
+    if turn.run.terms is None or turn.state.is_ended:
+        return finish(turn.state)
+    ensemble = turn.opened.model.ensemble
+    paced = replace(turn.state, pace=make_pace(turn), held=0)
+    ended = finish(decide_next_step(ensemble, paced))
+    return replace(ended, pace=None, held=turn.state.held)

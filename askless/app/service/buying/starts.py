@@ -56,7 +56,7 @@ def start(
     costs something and that no provider fills is refused by name. A provider is left
     out if the case lacks one of its keys.
     """
-    request = wish.request
+    request, terms = wish.request, wish.request.run
     check_terms(wish)
     fillers: dict[str, list[Filler]] = {}
 
@@ -86,6 +86,7 @@ def start(
         webhook=request.webhook.model_dump() if request.webhook else None,
         left_out=left_out,
         created_at=at.now,
+        terms=terms.model_dump() if terms and terms.weighs_time else None,
     )
     runs.insert(db, run)
     opened = give_up_unfilled(db, opened, fillers, left_out, at)

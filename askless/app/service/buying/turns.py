@@ -1,7 +1,8 @@
 """One turn of a run: its locked rows, and which providers are left for an offer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -41,6 +42,10 @@ class Buying:
     holder: str
     #: folder of the secrets
     secrets: Path | None
+    #: by tenant and provider: when its latency was learned, and its seconds if timed
+    latencies: dict[tuple[str, str], tuple[datetime, float | None]] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +61,10 @@ class CallOrder:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing can leave just now; ask again in so many seconds."""
+    """Nothing can leave just now; ask again in so many seconds, or after a call."""
 
-    seconds: float
+    #: None: nothing can leave before a call on its way has ended
+    seconds: float | None
 
 
 #: None: the run has ended, or is somebody else's
@@ -161,12 +167,10 @@ def outcome_of(
 
 
 def make_call(
-    turn: RunTurn, filler: Filler, number: int, price: int, revealed: tuple[int, ...]
+    turn: RunTurn, filler: Filler, price: int, revealed: tuple[int, ...]
 ) -> StoredCall:
-    session, features = (
-        turn.opened.session,
-        turn.opened.model.ensemble.catalogue.features,
-    )
+    session, number = turn.opened.session, len(turn.made) + 1
+    features = turn.opened.model.ensemble.catalogue.features
     text = f"{session.id},{filler.name},{number}"
     return StoredCall(
         id=calls.make_id(),

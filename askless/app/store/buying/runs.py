@@ -28,6 +28,8 @@ runs = sa.Table(
     # NULL once they were erased.
     sa.Column("keys", sa.JSON(none_as_null=True)),
     sa.Column("webhook", sa.JSON(none_as_null=True)),
+    # NULL: a second costs nothing, and calls leave one after the other.
+    sa.Column("terms", sa.JSON(none_as_null=True)),
     sa.Column("left_out", sa.JSON, nullable=False),
     sa.Column("holder", sa.String(80)),
     sa.Column("heartbeat_at", UtcDateTime),
@@ -51,8 +53,9 @@ FREE: dict[str, object] = {"holder": None, "heartbeat_at": None}
 
 
 def insert(db: Transaction, run: StoredRun) -> None:
-    names = ("session_id", "state", "keys", "webhook", "left_out", "created_at")
+    names = ("session_id", "state", "keys", "webhook", "terms", "left_out")
     values: dict[str, Any] = {name: getattr(run, name) for name in names}
+    values["created_at"] = run.created_at
     db.execute(runs.insert(), values | owner_values(db, runs))
 
 

@@ -1,11 +1,19 @@
 """Settle calls in doubt, after an operator has asked the provider."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from askless.app.errors import ConflictError
 from askless.app.records import StoredCall
+from askless.app.service.buying.calling.settling import answers_of
+from askless.app.service.buying.calling.verdicts import Verdict
 from askless.app.service.sessions import reversals
-from askless.app.service.sessions.opened import SessionCall, lock_open, save
+from askless.app.service.sessions.opened import (
+    OpenSession,
+    SessionCall,
+    lock_open,
+    save,
+)
 from askless.app.store import ledger
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
@@ -33,16 +41,10 @@ def settle_doubt(
     if opened:
         catalogue = opened.model.ensemble.catalogue
         idxs = [catalogue.feature_idxs[name] for name in call.features]
-        pending = [
-            Answer(idx, "unknown") for idx in idxs if idx in opened.state.pending
-        ]
-        state = machine.observe(opened.model.ensemble, opened.state, pending)
-        if state is not opened.state:
-            save(db, replace(opened, state=state), at_session.at.now)
+        answers = [Answer(idx, "unknown") for idx in idxs]
+        take_pending(db, opened, answers, at_session)
     if not was_charged:
-        if session_id is not None:
-            reverse_charge(db, session_id, call.provider, at_session)
-        providers.settle(db, call.provider, call.day, 0, -call.price)
+        take_back(db, call, NOT_CHARGED, at_session._replace(id=session_id or ""))
     calls.change(
         db,
         call_id,
@@ -53,15 +55,69 @@ def settle_doubt(
     return calls.get(db, call_id)
 
 
+def settle_late(
+    db: Transaction, call: StoredCall, verdict: Verdict, at_session: SessionCall
+) -> None:
+    """Take an answer for which the run did not wait, as the result of an order.
+
+    What it costs was charged when the run ended, and is reversed if it costs nothing.
+    Without an answer the call stays in doubt.
+    """
+    opened = lock_open(db, at_session)
+    if opened is not None and verdict.state != "in_doubt":
+        catalogue = opened.model.ensemble.catalogue
+        idxs = tuple(catalogue.feature_idxs[name] for name in call.features)
+        answers = answers_of(opened, verdict, idxs)
+        texts = {} if verdict.answer is None else verdict.answer.texts
+        opened = replace(opened, texts=opened.texts | texts)
+        take_pending(db, opened, answers, at_session)
+    if not verdict.amount:
+        take_back(db, call, verdict.reason or verdict.state, at_session)
+    calls.change(
+        db,
+        call.id,
+        state=verdict.state,
+        charged=verdict.amount,
+        reason=verdict.reason,
+        status=verdict.status,
+        latency_ms=verdict.latency_ms,
+        attempts=verdict.attempts,
+        ended_at=at_session.at.now,
+    )
+
+
+def take_pending(
+    db: Transaction,
+    opened: OpenSession,
+    answers: Sequence[Answer],
+    at_session: SessionCall,
+) -> None:
+    """Answer features that are still pending; others are known by now."""
+    state = opened.state
+    pending = [answer for answer in answers if answer.feature_idx in state.pending]
+    after = machine.observe(opened.model.ensemble, state, pending, is_insistent=True)
+    if after is not state:
+        save(db, replace(opened, state=after), at_session.at.now)
+
+
+def take_back(
+    db: Transaction, call: StoredCall, reason: str, at_session: SessionCall
+) -> None:
+    """Reverse the charge of a call that costs nothing after all."""
+    if call.session_id is not None:
+        reverse_charge(db, call, reason, at_session)
+    providers.settle(db, call.provider, call.day, 0, -call.price)
+
+
 def reverse_charge(
-    db: Transaction, session_id: str, provider: str, at_session: SessionCall
+    db: Transaction, call: StoredCall, reason: str, at_session: SessionCall
 ) -> None:
     """Reverse the charge of a provider, unless somebody has done so already."""
-    entries = ledger.list_of_session(db, session_id)
+    entries = ledger.list_of_session(db, at_session.id)
     reversed_positions = {entry.reverses for entry in entries}
     for entry in entries:
-        is_its = entry.provider == provider and entry.kind == "charge"
+        is_its = entry.provider == call.provider and entry.kind == "charge"
         if is_its and entry.position not in reversed_positions:
             place = entry.session_id, entry.position
-            reversals.reverse(db, place, at_session, NOT_CHARGED)
+            reversals.reverse(db, place, at_session, reason)
             return

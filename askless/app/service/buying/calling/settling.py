@@ -9,6 +9,7 @@ from askless.app.service.buying.calling.reading import digest_request
 from askless.app.service.buying.calling.verdicts import Verdict, write_cached
 from askless.app.service.buying.offers import offer_name
 from askless.app.service.buying.turns import RunTurn, list_usable, outcome_of
+from askless.app.service.sessions.opened import OpenSession
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
@@ -53,18 +54,24 @@ def list_answers(
     """
     if verdict.state == "in_doubt":
         return tuple(Answer(idx, "ordered") for idx in idxs)
-    features = turn.opened.model.ensemble.catalogue.features
     if verdict.state == "settled":
-        assert verdict.answer is not None, "values came"
-        values, refused = verdict.answer.values, verdict.answer.refusals
-        return tuple(
-            answer_for(idx, features[idx].name, values, refused) for idx in idxs
-        )
+        return answers_of(turn.opened, verdict, idxs)
     offer = offer_name(turn.opened.model.ensemble.catalogue, idxs[0])
     if list_usable(turn, offer):
         return ()
     outcome = outcome_of(turn.made.values(), call.features)
     return tuple(Answer(idx, outcome) for idx in idxs)
+
+
+def answers_of(
+    opened: OpenSession, verdict: Verdict, idxs: tuple[int, ...]
+) -> tuple[Answer, ...]:
+    """Return what an answer says of each feature, an empty one too."""
+    if verdict.answer is None:
+        return tuple(Answer(idx, "unknown") for idx in idxs)
+    features = opened.model.ensemble.catalogue.features
+    values, refused = verdict.answer.values, verdict.answer.refusals
+    return tuple(answer_for(idx, features[idx].name, values, refused) for idx in idxs)
 
 
 def answer_for(

@@ -17,6 +17,7 @@ from askless.app.service.buying.calling.reading import (
     search,
 )
 from askless.app.service.buying.calling.sending import Message, Reply, Sender
+from askless.app.service.buying.calling.settling import note_behaviour
 from askless.app.service.buying.calling.verdicts import (
     IN_DOUBT,
     NOT_SENT,
@@ -31,7 +32,6 @@ from askless.app.service.buying.offers import (
     open_filler,
     price_offer,
 )
-from askless.app.service.buying.settling import note_behaviour
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import models
 from askless.app.store.buying import calls, providers

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from askless.app.documents.buying.providers import Provider
-from askless.app.records import CallState
+from askless.app.records import CallState, StoredCall
 from askless.app.service.buying.calling.reading import (
     ReadAnswer,
     read_answer,
@@ -15,6 +15,8 @@ from askless.core.catalogue.catalogue import Billing, Catalogue
 
 ChargeKind = Literal["charge", "miss"]
 EMPTY, CACHE, UNREADABLE, IN_DOUBT = "empty", "cache", "unreadable", "no answer in time"
+# Of a call that was still on its way when its run ended.
+LATE = "the run did not wait for it"
 NOT_SENT = "never sent"
 MAX_REASON = 200
 REASONS = {
@@ -101,6 +103,13 @@ def judge_answer(terms: CallTerms, document: Any) -> Verdict:
     broken = "; ".join(f"{name}: {rule}" for name, rule in answer.refusals.items())
     reason = broken[:MAX_REASON] or None
     return Verdict("settled", terms.price, "charge", reason, answer)
+
+
+def cut_off(call: StoredCall) -> Verdict:
+    """Return the verdict on a call that is not sent again after a crash."""
+    if call.state == "reserved":
+        return Verdict("released", 0, "miss", NOT_SENT)
+    return Verdict("in_doubt", call.price, "charge", IN_DOUBT)
 
 
 def miss(terms: CallTerms, reason: str) -> Verdict:

@@ -38,10 +38,11 @@ LIKELY = {
 }
 # Ends of the name of a column with the time of a vendor's call.
 TIME_ENDS = ("_at", "_time", "_called_at")
-# Names that a problem shows.
-MOST_SHOWN = 4
+# Names that a problem shows, and names whose occurrences are counted.
+MOST_SHOWN, MOST_NAMED = 4, 1000
+OTHERS = "others"
 # Rows of a file in memory that are read at a time.
-ROWS_AT_ONCE = 1 << 17
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass
@@ -56,7 +57,9 @@ class ProblemList:
         if count:
             self.counts[kind] += count
             if shown is not None:
-                self.shown.setdefault(kind, Counter())[shown] += count
+                names = self.shown.setdefault(kind, Counter())
+                is_kept = shown in names or len(names) < MOST_NAMED
+                names[shown if is_kept else OTHERS] += count
 
     def finish(self) -> tuple[LogProblem, ...]:
         """Return the problems in the order of `PROBLEMS`."""
@@ -65,8 +68,11 @@ class ProblemList:
             if kind not in self.counts:
                 continue
             shown = self.shown.get(kind, Counter())
-            names = [f"{name} ({n:,})" for name, n in shown.most_common(MOST_SHOWN)]
-            names += ["others"] * (len(shown) > MOST_SHOWN)
+            # Not in the order of the file, whose parts are read one by one.
+            ranked = sorted(shown.items(), key=lambda item: (-item[1], item[0]))
+            named = [item for item in ranked if item[0] != OTHERS][:MOST_SHOWN]
+            names = [f"{name} ({n:,})" for name, n in named]
+            names += [OTHERS] * (len(shown) > len(names))
             tail = f": {', '.join(names)}" if names else ""
             problems.append(LogProblem(kind, self.counts[kind], f"{words}{tail}"))
         return tuple(problems)
@@ -111,6 +117,16 @@ class LogFile:
     #: of the spec, without categories, which training learns
     catalogue: Catalogue
     problems: ProblemList
+    #: numbers of the labels; where the spec has no classes, of those met so far
+    labels: dict[str, int]
+    #: numbers of the texts met so far, by the position of their feature
+    words: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read: of roles and of features."""
+        features = (self.mapping.column_of(f.name) for f in self.catalogue.features)
+        return list(dict.fromkeys((*self.mapping.roles.values(), *features)))
 
     @property
     def n_rows(self) -> int:
@@ -171,6 +187,7 @@ def open_log(
         *(table, mapping, spec),
         catalogue=Catalogue(features, table_spec.groups, table_spec.cost_unit),
         problems=ProblemList(),
+        labels={label: number for number, label in enumerate(table_spec.displays)},
     )
     offers = log.vendor_offers
     refusals += [

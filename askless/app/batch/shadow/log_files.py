@@ -136,15 +136,7 @@ class LogFile:
     @property
     def vendor_offers(self) -> dict[str, int]:
         """The offer of each vendor, by its name in the log."""
-        catalogue = self.catalogue
-        prices = price_offers(catalogue)
-        offers = {
-            catalogue.offer_name(offer[0]): number
-            for number, offer in enumerate(catalogue.offers)
-            if prices[number] > 0
-        }
-        renamed = self.mapping.vendors.items()
-        return offers | {name: offers[own] for name, own in renamed if own in offers}
+        return number_vendors(self.catalogue, self.mapping)
 
     def read_chunks(
         self, names: Sequence[str]
@@ -160,50 +152,81 @@ def open_log(
     path: Path, spec: TrainingSpec, mapping: LogMapping, bounds: Bounds
 ) -> LogFile:
     """Open a log; raise RefusedError for what mapping and spec must have."""
-    table_spec = spec.table
     refusals = check_shadow_spec(spec)
     if refusals:
         raise RefusedError(refusals)
-    features = table_spec.features or ()
-    roles = mapping.roles
-    text = {column for role, column in roles.items() if role not in NUMBERS}
-    text |= {
-        mapping.column_of(feature.name)
-        for feature in features
-        if feature.name in table_spec.text_columns
+    table = open_table(path, list_text_columns(spec, mapping), bounds)
+    return make_log(table, spec, mapping)
+
+
+def list_text_columns(spec: TrainingSpec, mapping: LogMapping) -> frozenset[str]:
+    """Return the columns of a log whose cells stay as written."""
+    roles = mapping.roles.items()
+    columns = {column for role, column in roles if role not in NUMBERS}
+    return frozenset(columns | {*map(mapping.column_of, spec.table.text_columns)})
+
+
+def make_log(table: StreamedTable, spec: TrainingSpec, mapping: LogMapping) -> LogFile:
+    """Return a table as a log; raise RefusedError for what must be otherwise."""
+    check_log([*table], spec, mapping)
+    if not table.n_rows:
+        raise RefusedError([Refusal("log", "must have at least one row")])
+    return LogFile(
+        *(table, mapping, spec),
+        catalogue=make_catalogue(spec),
+        problems=ProblemList(),
+        labels={label: number for number, label in enumerate(spec.table.displays)},
+    )
+
+
+def make_catalogue(spec: TrainingSpec) -> Catalogue:
+    """Return the catalogue of a spec, without categories, which training learns."""
+    table = spec.table
+    return Catalogue(table.features or (), table.groups, table.cost_unit)
+
+
+def number_vendors(catalogue: Catalogue, mapping: LogMapping) -> dict[str, int]:
+    """Return the offer of each vendor, by its name in the log."""
+    prices = price_offers(catalogue)
+    offers = {
+        catalogue.offer_name(offer[0]): number
+        for number, offer in enumerate(catalogue.offers)
+        if prices[number] > 0
     }
-    table = open_table(path, text, bounds)
-    named = {f"mapping.{role}": column for role, column in roles.items()}
-    named |= {f"features.{f.name}": mapping.column_of(f.name) for f in features}
+    renamed = mapping.vendors.items()
+    return offers | {name: offers[own] for name, own in renamed if own in offers}
+
+
+def check_log(names: Sequence[str], spec: TrainingSpec, mapping: LogMapping) -> None:
+    """Raise RefusedError unless a log with such columns can be compared."""
+    refusals = check_shadow_spec(spec)
+    if refusals:
+        raise RefusedError(refusals)
+    columns = {f"mapping.{role}": column for role, column in mapping.roles.items()}
+    columns |= {
+        f"features.{feature.name}": mapping.column_of(feature.name)
+        for feature in spec.table.features or ()
+    }
     refusals = [
         Refusal(
-            where, f"must be a column of the log{nearest_hint(column, table)}", column
+            where, f"must be a column of the log{nearest_hint(column, names)}", column
         )
-        for where, column in named.items()
-        if column not in table
+        for where, column in columns.items()
+        if column not in names
     ]
     refusals += check_layout(mapping)
-    log = LogFile(
-        *(table, mapping, spec),
-        catalogue=Catalogue(features, table_spec.groups, table_spec.cost_unit),
-        problems=ProblemList(),
-        labels={label: number for number, label in enumerate(table_spec.displays)},
-    )
-    offers = log.vendor_offers
+    offers = number_vendors(make_catalogue(spec), mapping)
     refusals += [
         Refusal(f"mapping.{field_name}.{name}", "must name a priced group or feature")
-        for field_name, names in (
+        for field_name, vendors in (
             ("vendors", mapping.vendors.values()),
             ("vendor_at", mapping.vendor_at),
         )
-        for name in names
+        for name in vendors
         if name not in offers
     ]
-    if not table.n_rows:
-        refusals.append(Refusal("log", "must have at least one row"))
     if refusals:
         raise RefusedError(refusals)
-    return log
 
 
 NUMBERS = ("price", "latency_s")

@@ -60,12 +60,7 @@ def shadow_log(
     )
     n_cases, n_older = held.n_cases, split_older(held, options.older)
     if min(n_older, n_cases - n_older) < LEAST_CASES:
-        rule = f"must have {LEAST_CASES} cases or more on both sides of the cut"
-        counts = f"{n_older} older and {n_cases - n_older} newer cases"
-        named = "; ".join(f"{p.n_times} {p.words}" for p in log.problems.finish())
-        raise RefusedError(
-            [Refusal("log", rule, "; ".join(filter(None, [counts, named])))]
-        )
+        raise RefusedError([refuse_few(log, n_older, n_cases - n_older)])
     places = np.arange(n_older)[evenly_spaced(n_older, MOST_TRAINED)]
     model = yield from convert_steps(
         train_older(held, places),
@@ -99,6 +94,16 @@ def shadow_log(
         n_others=int((np.arange(n_older, n_cases) % stride == 0).sum()),
         span=(float(held.decided[n_older]), float(held.decided[-1])),
     )
+
+
+def refuse_few(log: LogFile, n_older: int, n_newer: int) -> Refusal:
+    """Return the refusal of a log with few cases, which says what was left out."""
+    rule = (
+        f"must have {LEAST_CASES} cases or more on both sides of the cut; there are "
+        f"{n_older} older and {n_newer} newer cases"
+    )
+    odd = [f"{problem.n_times} {problem.words}" for problem in log.problems.finish()]
+    return Refusal("log", "; ".join([rule, *odd]))
 
 
 def make_step(start: float, room: float, share: float) -> Progress:

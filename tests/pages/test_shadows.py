@@ -82,7 +82,7 @@ def test_a_log_becomes_a_report(client: TestClient, log: str) -> None:
     assert STATES["succeeded"][0] in client.get("/ui/shadow").text
     model = re.search(r"/ui/models/\w+", report)
     assert model is not None
-    assert "{{ 7 * 7 }} shadow</title>" in client.get(model[0]).text
+    assert "{{ 7 * 7 }} shadow" in client.get(model[0]).text
 
 
 def test_hostile_names_are_escaped(client: TestClient) -> None:

@@ -95,7 +95,7 @@ def decide_cases(
     with open_journal(folder, order, settings) as journal:
         partial = folder / PARTIAL
         with partial.open("w", encoding="utf-8", newline="") as file:
-            result = ResultFile(file, table)
+            result = DecisionFile(file, table)
             unit = stored.ensemble.catalogue.cost_unit
             run_with_money(journal, list_cases(table, stored), result, at_once, unit)
         partial.replace(out)
@@ -135,7 +135,7 @@ def open_cases(path: Path) -> StreamedTable:
     return table.with_text([*table])
 
 
-def read_rows(table: StreamedTable) -> Iterator[list[str]]:
+def read_case_rows(table: StreamedTable) -> Iterator[list[str]]:
     """Yield the cells of each row; a block of rows is in memory."""
     names = [*table]
     for rows in table.ranges:
@@ -169,7 +169,7 @@ def check_cases(
         if key not in table
     ]
     features = find_features(table, model)
-    for number, cells in enumerate(read_rows(table), 1):
+    for number, cells in enumerate(read_case_rows(table), 1):
         refusals += read_known(features, dict(zip(table, cells, strict=True)), number)[
             1
         ]
@@ -182,7 +182,7 @@ def check_cases(
 def list_cases(table: StreamedTable, model: Model) -> Iterator[FileCase]:
     """Yield the cases of a table that was checked."""
     features = find_features(table, model)
-    for number, row in enumerate(read_rows(table), 1):
+    for number, row in enumerate(read_case_rows(table), 1):
         cells = dict(zip(table, row, strict=True))
         known, _ = read_known(features, cells, number)
         keys = {name: text.strip() for name, text in cells.items()}
@@ -214,11 +214,11 @@ def read_known(
     return known, refusals
 
 
-class ResultFile:
+class DecisionFile:
     """Decisions as CSV: the columns of each case, then what was decided."""
 
     def __init__(self, file: TextIO, table: StreamedTable) -> None:
-        self.table, self.rows = table, read_rows(table)
+        self.table, self.rows = table, read_case_rows(table)
         self.writer = csv.writer(file, lineterminator="\n")
         self.writer.writerow([*table, *FIELDS])
         self.n_cases, self.spent, self.n_doubtful = 0, 0, 0
@@ -237,7 +237,7 @@ class ResultFile:
 def run_with_money(
     journal: Journal,
     cases: Iterable[FileCase],
-    result: ResultFile,
+    result: DecisionFile,
     at_once: int,
     unit: str,
 ) -> None:

@@ -53,10 +53,8 @@ change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
 TRAININGS = StoredRows(
     "training", "trn", trainings, StoredJob, trainings.c.kind == "train"
 )
-JOBS = StoredRows(
-    *("job", "job", trainings, StoredJob),
-    trainings.c.kind.not_in(("train", "shadow")),
-)
+IS_OF_MODEL = trainings.c.kind.not_in(("train", "shadow"))
+JOBS = StoredRows("job", "job", trainings, StoredJob, IS_OF_MODEL)
 SHADOWS = StoredRows(
     "shadow", "shd", trainings, StoredJob, trainings.c.kind == "shadow"
 )

@@ -223,3 +223,18 @@ def test_so_many_runs_are_open_and_so_many_decisions_wait(
     assert not runs.has_room(4)
     runs.take({"a": decision_on(1)})
     assert runs.has_room(4)
+
+
+def test_a_case_is_found_without_reading_all_others() -> None:
+    """Else a file takes time by the square of its cases."""
+    decide()
+
+    query = (
+        "EXPLAIN QUERY PLAN SELECT * FROM sessions WHERE tenant_id = 't' AND "
+        "client_ref = '3' ORDER BY created_at DESC, id DESC LIMIT 2"
+    )
+    with sqlite3.connect("decisions.csv.journal/askless.db") as database:
+        plan = " ".join(row[3] for row in database.execute(query))
+    database.close()
+
+    assert "(tenant_id=? AND client_ref=?)" in plan

@@ -65,7 +65,12 @@ def may_start(caller: Caller) -> bool:
 
 
 @router.get("/new", dependencies=[needs("train"), needs("datasets")])
-def show_new(request: Request, db: ReadDb, dataset: str = "") -> HTMLResponse:
+def show_new(
+    request: Request, db: ReadDb, caller: Called, dataset: str = ""
+) -> HTMLResponse:
+    """Show the form for a log; without one, the logs to choose from."""
+    if not dataset:
+        return show_shadows(request, db, caller)
     table = datasets.get(db, dataset)
     return render_form(request, table)
 

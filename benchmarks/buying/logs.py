@@ -121,20 +121,23 @@ def make_spec() -> dict[str, Any]:
     }
 
 
+def write_log(n_cases: int, folder: Path) -> None:
+    """Write a log and its spec into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "spec.json").write_text(json.dumps(make_spec(), indent=1))
+    schema = make_rows(0, 1).schema
+    with pa.csv.CSVWriter(folder / "log.csv", schema) as writer:
+        for first in range(0, n_cases, CASES_AT_ONCE):
+            rows = make_rows(first, min(CASES_AT_ONCE, n_cases - first))
+            writer.write_table(rows.cast(schema))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("n_cases", type=int)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    (options.folder / "spec.json").write_text(json.dumps(make_spec(), indent=1))
-    writer = None
-    for first in range(0, options.n_cases, CASES_AT_ONCE):
-        rows = make_rows(first, min(CASES_AT_ONCE, options.n_cases - first))
-        writer = writer or pa.csv.CSVWriter(options.folder / "log.csv", rows.schema)
-        writer.write_table(rows)
-    if writer is not None:
-        writer.close()
+    write_log(options.n_cases, options.folder)
 
 
 if __name__ == "__main__":

@@ -160,13 +160,14 @@ def test_intervals_hold_what_the_policy_then_does_on_new_cases(
 
 def test_asking_all_vendors_costs_what_they_cost(full: HeldLog) -> None:
     """The log's own spend is at the prices of the spec, empty answers by billing."""
-    logged = full.orders > 0
+    records = full.read(np.arange(full.n_cases))
+    logged = records["orders"] > 0
     n_sold = int((price_offers(full.log.catalogue) > 0).sum())
 
     assert n_sold == len(VENDORS)
     assert (logged.sum(axis=1) == n_sold).all()
     assert full.log.problems.finish() == ()
-    assert full.repeats.sum() == 0
+    assert records["repeats"].sum() == 0
 
 
 def test_a_dearer_error_buys_more(cut: ShadowResult, full: HeldLog) -> None:

@@ -219,6 +219,7 @@ ARROWS = {
     "benchmarks": ("benchmarks", "core", "app", "askless", "client"),
     "tests": ("tests", "core", "app", "askless", "client", "migrations"),
     "tests.app.test_init": ("tests", "core", "app", "benchmarks"),
+    "tests.app.shadow.test_large_logs": ("core", "app", "benchmarks"),
     "tests.benchmarks": ("benchmarks", "core"),
     "tests.naive": (),
     "tests.naive_hypotheses": (),

@@ -9,7 +9,7 @@ TrainingState = Literal[
 ]
 #: What a job does: a training makes a model; the others apply one to a table, and
 #: `learn` makes its next version.
-JobKind = Literal["train", "predict", "evaluate", "learn"]
+JobKind = Literal["train", "predict", "evaluate", "learn", "shadow"]
 SessionState = Literal["open", "waiting", "closed"]
 #: What is odd about a value that was given.
 DoubtKind = Literal["unseen_category", "outside_range"]

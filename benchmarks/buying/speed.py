@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from askless.app.buyer import buyer
 from askless.app.buyer.buyer import RunBuyer
-from askless.app.buyer.journal import FileCase, FileOrder, FileTally, Journal
+from askless.app.buyer.journal import FileCase, FileOrder, Journal, OpenRuns
 from askless.app.demo.leads import VENDORS, list_shown
 from askless.app.documents.buying.providers import Provider
 from askless.app.documents.shape import read_shape
@@ -106,17 +106,15 @@ class TimedBuyer(RunBuyer):
         return sent
 
 
-async def carry_out(journal: Journal) -> None:
+async def carry_out(journal: Journal, running: dict[str, int]) -> None:
     """Let the buyer work until all runs have ended."""
     buying = asyncio.create_task(journal.buyer.work())
-    while await journal.look(print_nothing):
-        await asyncio.sleep(0.1)
+    runs = OpenRuns([].append)
+    runs.running |= running
+    while runs.running:
+        await journal.look(runs)
     journal.buyer.stop.set()
     await buying
-
-
-def print_nothing(tally: FileTally) -> None:
-    del tally
 
 
 def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
@@ -133,11 +131,13 @@ def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
     journal = Journal(timed, FileOrder(checked, make_providers(port), terms, ""))
     journal.prepare()
     leads = list_shown()
-    for number in range(n_runs):
+    running = {}
+    for number in range(1, n_runs + 1):
         lead = leads[number % len(leads)]
-        journal.start(FileCase(number, {**lead.known}, {"domain": lead.domain}))
+        case = FileCase(number, {**lead.known}, {"domain": lead.domain})
+        running[journal.start(case)] = number
     began, used = time.perf_counter(), time.process_time()
-    asyncio.run(carry_out(journal))
+    asyncio.run(carry_out(journal, running))
     elapsed, used = time.perf_counter() - began, time.process_time() - used
     timed.engine.dispose()
     waits, n_calls = (

@@ -113,6 +113,33 @@ def plan_for_a_wrong_budget(visit: Visit, site: Site) -> None:
 
 
 @state
+def shadow_of_a_log(visit: Visit, site: Site) -> None:
+    names = "case,decided_at,vendor,score,decision"
+    log = f"{names}\n1,2026-01-01,{PLAIN_MARKUP.replace(',', '')},3,good\n"
+    name = "<b>{{ 7 * 7 }}.csv"
+    made = site.upload(name, log)
+    visit.open("/ui/shadow")
+    visit.shows("Which log?", name)
+    visit.check()
+    visit.open(f"/ui/shadow/new?dataset={made['id']}")
+    visit.press("Start", spec=MARKUP)
+    visit.is_refused("spec")
+    visit.check()
+    spec = {
+        **{"name": MARKUP, "target": "outcome", "classes": {"good": "g", "bad": "b"}},
+        "features": [{"name": "score", "type": "number", "cost": 1}],
+    }
+    visit.press("Draft the mapping", spec=dumps(spec))
+    visit.shows("decided_at")
+    visit.check()
+    visit.press("Start")
+    visit.shows(MARKUP, "waits for a worker", "in the queue")
+    visit.check()
+    visit.press("Cancel the shadow")
+    visit.shows("was cancelled")
+
+
+@state
 def model_that_is_in_use_and_deleted(visit: Visit, site: Site) -> None:
     made = site.bring(hostile_model() | {"name": NAMES[2]})
     session = made.start()

@@ -1,5 +1,6 @@
 """Every route of a page, found by itself: who is let in, and what it says of itself."""
 
+import json
 import re
 from urllib.parse import quote
 
@@ -40,12 +41,28 @@ def things(ours: Visitor) -> dict[str, str]:
     dataset = ours.call("/datasets", files=table)
     order = {"dataset_id": dataset, "target": "b", "name": HOSTILE}
     return {
+        "shadow": start_shadow(ours),
         "models": model,
         "sessions": session,
         "ledger": f"{session}-1",
         "datasets": dataset,
         "train": ours.call("/train", order),
     }
+
+
+def start_shadow(ours: Visitor) -> str:
+    """Start a shadow with a hostile name by its form; return its id."""
+    log = "case,decided_at,vendor,score,decision\n1,2026-01-01,score,3,good\n"
+    dataset = ours.call("/datasets", files={"dataset": (HOSTILE, log)})
+    score = {"name": "score", "type": "number", "cost": 1}
+    spec = {"name": HOSTILE, "target": "outcome", "features": [score]}
+    roles = ("case", "decided_at", "decision", "vendor")
+    mapping = {"layout": "calls"} | {role: role for role in roles}
+    form = {"form_token": ours.token, "dataset": dataset, "action": "start"}
+    form |= {"spec": json.dumps(spec), "mapping": json.dumps(mapping)}
+    started = ours.send("POST", "/ui/shadow/new", form)
+    assert started.status_code == 303, started.text
+    return str(started.headers["location"].rpartition("/")[2])
 
 
 def address(path: str, things: dict[str, str]) -> str:

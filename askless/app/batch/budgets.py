@@ -22,6 +22,16 @@ def parse_budget(text: str, where: str) -> int | None:
         raise RefusedError([Refusal(where, f"{error}, or inf", repr(text))]) from None
 
 
+def parse_price(text: str | None, where: str) -> int | None:
+    """Parse the price of an error to micro-units; None: no price."""
+    if text is None:
+        return None
+    price = parse_budget(text, where)
+    if price is None or price <= 0:
+        raise RefusedError([Refusal(where, "must be an amount above 0", text)])
+    return price
+
+
 def largest_budget(limits: Sequence[int | None]) -> int | None:
     """Return the largest budget; None: unlimited."""
     amounts = [limit for limit in limits if limit is not None]

@@ -8,10 +8,9 @@ import asyncio
 import fcntl
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +31,8 @@ from askless.core.errors import Refusal, RefusedError
 
 ORDER, LOCK, DATABASE = "order.json", "lock", "askless.db"
 LOOK_S = 0.05
+# Decisions that may wait in memory for the run of an earlier case.
+MOST_WAITING = 10_000
 N_CONNECTIONS = 4
 
 
@@ -65,13 +66,6 @@ class FileOrder:
         } | {"cases": self.cases}
 
 
-class FileTally(NamedTuple):
-    """The progress of a file; money in micro-units."""
-
-    n_ended: int
-    spent: int
-
-
 @contextmanager
 def open_journal(
     folder: Path, order: FileOrder, settings: Settings
@@ -89,13 +83,14 @@ def open_journal(
             rule = "must not be in use: another process decides this file"
             raise RefusedError([Refusal("--out", rule, str(folder))]) from None
         check_order(folder, order)
+        # Before anything is stored: what is stored is always of this order.
+        replace_file(folder / ORDER, json.dumps(order.digests))
         own = settings.model_copy(update={"home": folder, "database_url": None})
         operations.migrate(own.url)
         engine = create_engine(own.url, N_CONNECTIONS)
         try:
             journal = Journal(RunBuyer(own, engine), order)
             journal.prepare()
-            replace_file(folder / ORDER, json.dumps(order.digests))
             yield journal
         finally:
             engine.dispose()
@@ -103,8 +98,13 @@ def open_journal(
 
 def check_order(folder: Path, order: FileOrder) -> None:
     """Refuse a journal that was begun with another model, file or budget."""
-    with suppress(FileNotFoundError):
+    try:
         begun = json.loads((folder / ORDER).read_text("utf-8"))
+    except FileNotFoundError:
+        if (folder / DATABASE).exists():
+            rule = f"must have {ORDER} in its journal; name another --out, or remove it"
+            raise RefusedError([Refusal("--out", rule, str(folder))]) from None
+    else:
         changed = [name for name, text in order.digests.items() if begun[name] != text]
         if changed:
             rule = (
@@ -146,32 +146,45 @@ class Journal:
         self,
         cases: Iterable[FileCase],
         at_once: int,
-        report: Callable[[FileTally], None],
+        keep: Callable[[Decision], None],
     ) -> None:
-        """Carry out the run of each case, so many at once; report the progress."""
+        """Carry out the run of each case, so many at once.
+
+        The cases are numbered from 1. `keep` takes the decisions in their order, each
+        soon after its run has ended.
+        """
         buying = asyncio.create_task(self.buyer.work())
+        runs = OpenRuns(keep)
         try:
-            begun = await asyncio.to_thread(self.work, listing.list_references)
             for case in cases:
-                if str(case.number) in begun:
-                    continue
-                while await self.look(report) >= at_once:
-                    await asyncio.sleep(LOOK_S)
-                await asyncio.to_thread(self.start, case)
-            while await self.look(report):
-                await asyncio.sleep(LOOK_S)
+                while not runs.has_room(at_once):
+                    await self.look(runs)
+                session_id = await asyncio.to_thread(self.start, case)
+                runs.running[session_id] = case.number
+            while runs.running:
+                await self.look(runs)
         finally:
             self.buyer.stop.set()
             await buying
 
-    async def look(self, report: Callable[[FileTally], None]) -> int:
-        """Report the progress; return how many runs have not ended."""
-        n_running, n_ended, spent = await asyncio.to_thread(self.work, listing.count)
-        report(FileTally(n_ended, spent))
-        return int(n_running)
+    async def look(self, runs: "OpenRuns") -> None:
+        """Take the decisions of runs that have ended; wait a little without any."""
+        decisions = await asyncio.to_thread(self.read_ended, dict(runs.running))
+        runs.take(decisions)
+        if not decisions:
+            await asyncio.sleep(LOOK_S)
 
-    def start(self, case: FileCase) -> None:
-        """Start the run of a case."""
+    def read_ended(self, running: Mapping[str, int]) -> dict[str, Decision]:
+        """Return the decisions of the runs that have ended, by session."""
+        loaded = self.buyer.buying.loaded
+        with transaction(self.buyer.engine, DEFAULT_TENANT, is_read=True) as db:
+            return {
+                session_id: listing.read_decision(db, loaded, running[session_id])
+                for session_id in listing.list_ended(db, running)
+            }
+
+    def start(self, case: FileCase) -> str:
+        """Start the run of a case, unless it was started before; return its session."""
         raw = {
             **self.order.terms,
             "model": self.model_id,
@@ -184,11 +197,35 @@ class Journal:
         wish = starts.RunStart(request, self.buyer.settings.provider_hosts)
         at = self.buyer.settings.moment_at(datetime.now(UTC))
         loaded = self.buyer.buying.loaded
-        self.work(lambda db: starts.start(db, loaded, wish, at))
 
-    def list_decisions(self) -> Iterator[Decision]:
-        """Yield what was decided, case by case."""
-        loaded = self.buyer.buying.loaded
-        for number in sorted(map(int, self.work(listing.list_references))):
-            read = partial(listing.read_decision, loaded=loaded, number=number)
-            yield self.work(read)
+        def begin(db: Transaction) -> str:
+            begun = listing.find_session(db, case.number)
+            if begun is None:
+                begun = starts.start(db, loaded, wish, at).session
+            return begun.id
+
+        return str(self.work(begin))
+
+
+class OpenRuns:
+    """Runs that have not ended, and decisions that wait for an earlier case."""
+
+    def __init__(self, keep: Callable[[Decision], None]) -> None:
+        self.keep = keep
+        #: numbers of cases, by session
+        self.running: dict[str, int] = {}
+        self.waiting: dict[int, Decision] = {}
+        self.n_kept = 0
+
+    def has_room(self, at_once: int) -> bool:
+        """Return whether one more run may be started."""
+        return len(self.running) < at_once and len(self.waiting) < MOST_WAITING
+
+    def take(self, decisions: Mapping[str, Decision]) -> None:
+        """Take the decisions of runs that have ended; keep those that are next."""
+        for session_id, decision in decisions.items():
+            del self.running[session_id]
+            self.waiting[decision.number] = decision
+        while self.n_kept + 1 in self.waiting:
+            self.n_kept += 1
+            self.keep(self.waiting.pop(self.n_kept))

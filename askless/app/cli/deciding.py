@@ -2,12 +2,11 @@
 
 import asyncio
 import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.markup import escape
@@ -16,7 +15,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from askless.app.buyer.journal import (
     FileCase,
     FileOrder,
-    FileTally,
     Journal,
     open_journal,
 )
@@ -42,7 +40,7 @@ from askless.app.service.buying.providers import CallRules, check_calls
 from askless.app.service.models import CheckedModel
 from askless.app.settings.environment import read_settings
 from askless.app.uploads import Bounds
-from askless.app.uploads.streams import read_columns
+from askless.app.uploads.streams import StreamedTable, open_table
 from askless.app.words.wording import money
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import from_micros
@@ -54,6 +52,10 @@ from askless.core.table.cells import is_blank
 
 MOST_REFUSALS = 20
 DEADLINE = Parameter("deadline", float, None, least=0.1, most=86_400.0)
+# Rows of the file of cases that are in memory at a time.
+ROWS_AT_ONCE = 1 << 14
+# What is decided so far, in the journal.
+PARTIAL = "decisions.csv"
 AT_ONCE = Parameter("at_once", int, None, least=1, most=200)
 FIELDS = (
     *("label", "probability", "spend", "stop_reason", "features"),
@@ -96,38 +98,34 @@ def decide_cases(
     stored = files.read_model(parse_json(text, str(model)))
     rules = CallRules(settings.secrets, settings.provider_hosts)
     fillers = read_providers(providers, rules)
-    table, listed = read_case_table(cases, stored, fillers)
+    table = open_cases(cases)
+    check_cases(table, stored, fillers)
     limit = None if budget == "inf" else parse_json(budget, "--budget")
-    order = FileOrder(
-        CheckedModel(stored.name, text),
-        fillers,
-        {
-            "budget": limit,
-            "stop": {"spend": spend},
-            "run": {
-                "value_of_second": value_of_second,
-                "deadline_s": deadline,
-                "at_once": calls_at_once,
-            },
-        },
-        sha256(cases.read_bytes()).hexdigest(),
-    )
+    with cases.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    run = {
+        "value_of_second": value_of_second,
+        "deadline_s": deadline,
+        "at_once": calls_at_once,
+    }
+    terms = {"budget": limit, "stop": {"spend": spend}, "run": run}
+    order = FileOrder(CheckedModel(stored.name, text), fillers, terms, digest)
     folder = out.with_name(f"{out.name}.journal")
-    unit = stored.ensemble.catalogue.cost_unit
     with open_journal(folder, order, settings) as journal:
-        run_with_money(journal, listed, at_once, unit)
-        decisions = list(journal.list_decisions())
-    files.replace_file(out, write_decisions(table, decisions))
-    spent = sum(decision.spent for decision in decisions)
+        partial = folder / PARTIAL
+        with partial.open("w", encoding="utf-8", newline="") as file:
+            result = DecisionFile(file, table)
+            unit = stored.ensemble.catalogue.cost_unit
+            run_with_money(journal, list_cases(table, stored), result, at_once, unit)
+        partial.replace(out)
     output.print(
-        f"wrote {len(decisions)} decisions to {escape(str(out))}: "
-        f"{money(spent, unit)} spent"
+        f"wrote {result.n_cases} decisions to {escape(str(out))}: "
+        f"{money(result.spent, unit)} spent"
     )
-    doubtful = sum(bool(decision.in_doubt) for decision in decisions)
-    if doubtful:
+    if result.n_doubtful:
         errors.print(
-            f"[yellow]warning[/yellow] {doubtful} cases have a call in doubt: it "
-            "counts as spent; ask the provider"
+            f"[yellow]warning[/yellow] {result.n_doubtful} cases have a call in doubt: "
+            "it counts as spent; ask the provider"
         )
 
 
@@ -150,21 +148,37 @@ def read_providers(path: Path, rules: CallRules) -> dict[str, Provider]:
     return listed
 
 
-def read_case_table(
-    path: Path, model: Model, providers: Mapping[str, Provider]
-) -> tuple[dict[str, list[str]], list[FileCase]]:
-    """Read a table of cases: features are known, all other columns are keys.
+def open_cases(path: Path) -> StreamedTable:
+    """Open a table of cases; its cells stay as written."""
+    table = open_table(path, (), Bounds(memory=available_bytes()))
+    return table.with_text([*table])
+
+
+def read_case_rows(table: StreamedTable) -> Iterator[list[str]]:
+    """Yield the cells of each row; a block of rows is in memory."""
+    names = [*table]
+    for rows in table.ranges:
+        for start in range(rows.start, rows.stop, ROWS_AT_ONCE):
+            stop = min(start + ROWS_AT_ONCE, rows.stop)
+            columns = table.read_rows(start, stop, names)
+            for cells in zip(*columns.values(), strict=True):
+                yield ["" if cell is None else str(cell) for cell in cells]
+
+
+def find_features(table: StreamedTable, model: Model) -> dict[str, Feature]:
+    """Return the model's features that are columns; all other columns are keys."""
+    features = model.ensemble.catalogue.features
+    return {feature.name: feature for feature in features if feature.name in table}
+
+
+def check_cases(
+    table: StreamedTable, model: Model, providers: Mapping[str, Provider]
+) -> None:
+    """Read all cases before anything is bought.
 
     Raises RefusedError for a key that no column has, and for values that their features
     can't have, by row.
     """
-    bounds = Bounds(memory=available_bytes())
-    names = [*read_columns(path, (), bounds)]
-    columns = read_columns(path, names, bounds)
-    table = {
-        name: ["" if cell is None else str(cell) for cell in columns[name]]
-        for name in names
-    }
     refusals = [
         Refusal(
             f"providers.{name}.request", f"needs a column {key} in the file of cases"
@@ -173,23 +187,26 @@ def read_case_table(
         for key in provider.request.keys
         if key not in table
     ]
-    features = {
-        feature.name: feature
-        for feature in model.ensemble.catalogue.features
-        if feature.name in table
-    }
-    n_rows = len(next(iter(table.values()), []))
-    cases = []
-    for row in range(n_rows):
-        cells = {name: table[name][row].strip() for name in table}
-        known, wrong = read_known(features, cells, row + 1)
-        refusals += wrong
-        keys = {name: cells[name] for name in cells if name not in features}
-        keys = {name: text for name, text in keys.items() if text}
-        cases.append(FileCase(row + 1, known, keys))
+    features = find_features(table, model)
+    for number, cells in enumerate(read_case_rows(table), 1):
+        refusals += read_known(features, dict(zip(table, cells, strict=True)), number)[
+            1
+        ]
+        if len(refusals) >= MOST_REFUSALS:
+            break
     if refusals:
         raise RefusedError(refusals[:MOST_REFUSALS])
-    return table, cases
+
+
+def list_cases(table: StreamedTable, model: Model) -> Iterator[FileCase]:
+    """Yield the cases of a table that was checked."""
+    features = find_features(table, model)
+    for number, row in enumerate(read_case_rows(table), 1):
+        cells = dict(zip(table, row, strict=True))
+        known, _ = read_known(features, cells, number)
+        keys = {name: text.strip() for name, text in cells.items()}
+        keys = {key: text for key, text in keys.items() if text and key not in features}
+        yield FileCase(number, known, keys)
 
 
 def read_known(
@@ -199,7 +216,7 @@ def read_known(
     known: dict[str, Any] = {}
     refusals = []
     for name, feature in features.items():
-        text = cells[name]
+        text = cells[name].strip()
         if is_blank(feature, text):
             continue
         try:
@@ -216,8 +233,32 @@ def read_known(
     return known, refusals
 
 
+class DecisionFile:
+    """Decisions as CSV: the columns of each case, then what was decided."""
+
+    def __init__(self, file: TextIO, table: StreamedTable) -> None:
+        self.table, self.rows = table, read_case_rows(table)
+        self.writer = csv.writer(file, lineterminator="\n")
+        self.writer.writerow([*table, *FIELDS])
+        self.n_cases, self.spent, self.n_doubtful = 0, 0, 0
+
+    def add(self, decision: Decision) -> None:
+        """Write the decision on the next case."""
+        self.n_cases += 1
+        self.spent += decision.spent
+        self.n_doubtful += bool(decision.in_doubt)
+        cells = [*next(self.rows), decision.label, f"{decision.probability:.6f}"]
+        cells += [f"{from_micros(decision.spent):.6f}", decision.stop_reason or ""]
+        cells += [" ".join(decision.features), " ".join(decision.in_doubt)]
+        self.writer.writerow([*cells, decision.hash or ""])
+
+
 def run_with_money(
-    journal: Journal, cases: list[FileCase], at_once: int, unit: str
+    journal: Journal,
+    cases: Iterable[FileCase],
+    result: DecisionFile,
+    at_once: int,
+    unit: str,
 ) -> None:
     """Decide the cases, with a bar that says how many and for how much."""
     bar = Progress(
@@ -229,25 +270,11 @@ def run_with_money(
         disable=not errors.is_terminal,
     )
     with bar:
-        task = bar.add_task("deciding", total=len(cases), money=money(0, unit))
+        task = bar.add_task("deciding", total=result.table.n_rows, money=money(0, unit))
 
-        def report(tally: FileTally) -> None:
-            shown = money(tally.spent, unit)
-            bar.update(task, completed=tally.n_ended, money=shown)
+        def keep(decision: Decision) -> None:
+            result.add(decision)
+            shown = money(result.spent, unit)
+            bar.update(task, completed=result.n_cases, money=shown)
 
-        asyncio.run(journal.decide(cases, at_once, report))
-
-
-def write_decisions(table: Mapping[str, list[str]], decisions: list[Decision]) -> str:
-    """Return the result as CSV: the columns of the cases, then what was decided."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*table, *FIELDS])
-    for decision in decisions:
-        row = decision.number - 1
-        cells = [column[row] for column in table.values()]
-        cells += [decision.label, f"{decision.probability:.6f}"]
-        cells += [f"{from_micros(decision.spent):.6f}", decision.stop_reason or ""]
-        cells += [" ".join(decision.features), " ".join(decision.in_doubt)]
-        writer.writerow([*cells, decision.hash or ""])
-    return file.getvalue()
+        asyncio.run(journal.decide(cases, at_once, keep))

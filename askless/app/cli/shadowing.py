@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from askless.app.batch.budgets import parse_budget
+from askless.app.batch.budgets import parse_price
 from askless.app.batch.shadow.log_files import draft_mapping, open_log
 from askless.app.batch.shadow.shadow_runs import ShadowOptions, shadow_log
 from askless.app.cli.options import Data, Spec, errors, output, parser_of
@@ -79,7 +79,7 @@ def shadow_decisions(
         return
     columns = read_mapping(log, training_spec, mapping)
     opened = open_log(log, training_spec, columns, bounds)
-    options = ShadowOptions(older, parse_price(error_price))
+    options = ShadowOptions(older, parse_price(error_price, "--error-price"))
     with TemporaryDirectory() as folder:
         result = run_with_bar(shadow_log(opened, options, Path(folder)), "shadow")
     if as_json:
@@ -121,14 +121,3 @@ def read_mapping(log: Path, spec: TrainingSpec, path: Path | None) -> LogMapping
         rule = "is required, such as --init drafts it"
         raise RefusedError([Refusal("--mapping", rule, "; ".join(notes))])
     return read_shape(LogMapping, drafted, "mapping")
-
-
-def parse_price(text: str | None) -> int | None:
-    """Return a price of an error in micro-units."""
-    if text is None:
-        return None
-    price = parse_budget(text, "--error-price")
-    if price is None or price <= 0:
-        rule = "must be an amount above 0"
-        raise RefusedError([Refusal("--error-price", rule, text)])
-    return price

@@ -24,6 +24,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "predict": "predicts the rows of a table",
         "evaluate": "measures a model on labelled rows",
         "learn": "goes on learning from labelled rows, and makes a version",
+        "shadow": "replays a log of decisions; it has a page, and no route",
     },
     records.SessionState: {
         "open": "takes answers",

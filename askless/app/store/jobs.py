@@ -48,11 +48,16 @@ training_events = sa.Table(
 
 ROWS = StoredRows("training", "trn", trainings, StoredJob)
 change, find, get_locked = ROWS.change, ROWS.find, ROWS.get_locked
-#: The two nouns that users know: a training makes a model, a job applies one.
+#: The nouns that users know: a training makes a model, a job applies one, and a shadow
+#: replays a log.
 TRAININGS = StoredRows(
     "training", "trn", trainings, StoredJob, trainings.c.kind == "train"
 )
-JOBS = StoredRows("job", "job", trainings, StoredJob, trainings.c.kind != "train")
+IS_OF_MODEL = trainings.c.kind.not_in(("train", "shadow"))
+JOBS = StoredRows("job", "job", trainings, StoredJob, IS_OF_MODEL)
+SHADOWS = StoredRows(
+    "shadow", "shd", trainings, StoredJob, trainings.c.kind == "shadow"
+)
 # Jobs whose events one query reads; SQLite takes no more than 1,000 conditions.
 AT_A_TIME = 500
 IS_QUEUED = trainings.c.state == "queued"

@@ -178,18 +178,10 @@ def list_by_ids(db: Transaction, ids: Iterable[str]) -> tuple[PredictSession, ..
     return ROWS.page(db, len(unique_ids), None, sessions.c.id.in_(unique_ids)).items
 
 
-def list_references(db: Transaction) -> set[str]:
-    """Return the references of all sessions of a tenant."""
-    query = sa.select(sessions.c.client_ref).where(
-        is_own(sessions), sessions.c.client_ref.is_not(None)
-    )
-    return set(execute(db, query).scalars())
-
-
-def find_referred(db: Transaction, client_ref: str) -> PredictSession:
-    """Return the newest session with a reference; raise NotFoundError."""
+def find_referred(db: Transaction, client_ref: str) -> PredictSession | None:
+    """Return the newest session with a reference; None without one."""
     items = ROWS.page(db, 1, None, sessions.c.client_ref == client_ref).items
-    return ROWS.require(next(iter(items), None))
+    return next(iter(items), None)
 
 
 def is_model_in_use(

@@ -21,6 +21,7 @@ from askless.app.processes.memory import is_memory_short, limit_memory
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue
 from askless.app.service.jobs.run import JobRun, Workshop, find_source
+from askless.app.service.jobs.shadows import open_shadow
 from askless.app.service.jobs.table_runs import open_table_job
 from askless.app.service.jobs.training_runs import open_training, resume_training
 from askless.app.settings.places import ClusterError, cluster_of_settings
@@ -129,6 +130,8 @@ class Computer:
         # One that stays where it is is read a column at a time, and may be large.
         is_upload = isinstance(source.cells, str)
         with limit_memory(reader.limits.memory_bytes if is_upload else None):
+            if job.kind == "shadow":
+                return open_shadow(workshop, source, job)
             if job.kind != "train":
                 # Earlier attempts leave nothing to resume.
                 return opened.enter_context(open_table_job(workshop, source, job))

@@ -410,7 +410,9 @@ def make_sessions() -> None:
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sessions")),
     )
-    op.create_index(op.f("ix_sessions_client_ref"), "sessions", ["client_ref"])
+    op.create_index(
+        "ix_sessions_reference", "sessions", ["tenant_id", "client_ref", "created_at"]
+    )
     op.create_index(op.f("ix_sessions_key_id"), "sessions", ["key_id", "state"])
     op.create_index(
         op.f("ix_sessions_model_id"), "sessions", ["model_id", "state", "updated_at"]

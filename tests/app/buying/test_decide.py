@@ -2,12 +2,15 @@
 
 import csv
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from askless.app import cli
+from askless.app.buyer.journal import OpenRuns
+from askless.app.service.buying.listing import Decision
 from askless.app.settings.settings import Settings
 from askless.core.errors import RefusedError
 from tests.app.buying.conftest import DOMAINS, READS, shop
@@ -136,3 +139,113 @@ def test_seconds_and_a_deadline_are_terms_of_each_case(vendors: Vendors) -> None
     assert {row["stop_reason"] for row in read_result()} == {"out_of_time"}
     with pytest.raises(RefusedError, match="terms differ"):
         decide("--deadline", "2")
+
+
+def test_a_journal_without_its_order_is_not_taken_over(vendors: Vendors) -> None:
+    """Else another model would be named, and the first one would decide."""
+    decide()
+    billed = len(vendors.bill)
+    Path("decisions.csv.journal/order.json").unlink()
+    Path("model.json").write_text(json.dumps(model_json(shop(), "other")))
+
+    with pytest.raises(RefusedError, match=r"must have order\.json"):
+        decide()
+
+    assert len(vendors.bill) == billed
+
+
+def test_a_journal_without_anything_is_begun() -> None:
+    Path("decisions.csv.journal").mkdir()
+
+    assert decide() == 0
+
+    assert len(read_result()) == 10
+
+
+def test_a_begun_file_goes_on(vendors: Vendors) -> None:
+    decide()
+    first, billed = Path(RESULT).read_bytes(), vendors.bill_by_case()
+    Path(RESULT).unlink()
+    with sqlite3.connect("decisions.csv.journal/askless.db") as database:
+        # As if the last three cases were not begun yet.
+        database.execute(
+            "UPDATE sessions SET client_ref = NULL WHERE client_ref IN ('8', '9', '10')"
+        )
+    database.close()
+
+    decide()
+
+    rows = read_result()
+    assert len(rows) == 10
+    assert rows[:7] == list(csv.DictReader(first.decode().splitlines()))[:7]
+    again = {d: m - billed[d] for d, m in vendors.bill_by_case().items()}
+    assert [again[domain] > 0 for domain in DOMAINS[:10]] == [False] * 7 + [True] * 3
+
+
+def test_a_large_file_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    decide()
+    whole = Path(RESULT).read_bytes()
+    monkeypatch.setattr("askless.app.cli.deciding.ROWS_AT_ONCE", 3)
+
+    decide()
+
+    assert Path(RESULT).read_bytes() == whole
+
+
+def test_a_value_that_cannot_be_is_named_by_row_before_anything_is_bought(
+    vendors: Vendors,
+) -> None:
+    Path("cases.csv").write_text("domain,visits\na.example,3\nb.example,many\n")
+
+    with pytest.raises(RefusedError, match="row 2, visits"):
+        decide()
+
+    assert vendors.bill == []
+    assert not Path("decisions.csv.journal").exists()
+
+
+def decision_on(number: int) -> Decision:
+    return Decision(number, "good", 0.5, 1, None, (), (), None)
+
+
+def test_decisions_are_kept_in_the_order_of_cases() -> None:
+    kept: list[Decision] = []
+    runs = OpenRuns(kept.append)
+    runs.running |= {"a": 1, "b": 2, "c": 3, "d": 4}
+
+    runs.take({"c": decision_on(3), "b": decision_on(2)})
+    assert kept == []
+    runs.take({"a": decision_on(1)})
+
+    assert [decision.number for decision in kept] == [1, 2, 3]
+    assert runs.running == {"d": 4}
+    assert runs.waiting == {}
+
+
+def test_so_many_runs_are_open_and_so_many_decisions_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("askless.app.buyer.journal.MOST_WAITING", 2)
+    runs = OpenRuns([].append)
+    runs.running |= {"a": 1, "b": 2, "c": 3}
+
+    assert [runs.has_room(n) for n in (2, 3, 4)] == [False, False, True]
+    runs.take({"b": decision_on(2), "c": decision_on(3)})
+    assert not runs.has_room(4)
+    runs.take({"a": decision_on(1)})
+    assert runs.has_room(4)
+
+
+def test_a_case_is_found_without_reading_all_others() -> None:
+    """Else a file takes time by the square of its cases."""
+    decide()
+
+    query = (
+        "EXPLAIN QUERY PLAN SELECT * FROM sessions WHERE tenant_id = 't' AND "
+        "client_ref = '3' ORDER BY created_at DESC, id DESC LIMIT 2"
+    )
+    with sqlite3.connect("decisions.csv.journal/askless.db") as database:
+        plan = " ".join(row[3] for row in database.execute(query))
+    database.close()
+
+    assert "(tenant_id=? AND client_ref=?)" in plan

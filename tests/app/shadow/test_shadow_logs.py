@@ -8,16 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from askless.app.batch.shadow import log_values
-from askless.app.batch.shadow.log_files import draft_mapping, open_log
-from askless.app.batch.shadow.log_index import index_log
-from askless.app.batch.shadow.log_values import HeldLog, hold_log, split_older
+from askless.app.batch.shadow.held_logs import HeldLog, split_older
+from askless.app.batch.shadow.log_files import (
+    MOST_NAMED,
+    LogFile,
+    draft_mapping,
+    open_log,
+)
+from askless.app.batch.shadow.log_parts import deal_log, hold_log, open_part
+from askless.app.batch.shadow.log_values import CaseRecords
 from askless.app.documents.log_mapping import LogMapping
 from askless.app.documents.shape import read_shape
 from askless.app.documents.spec.spec import read_spec
 from askless.app.uploads import Bounds
 from askless.core.errors import RefusedError
 from askless.core.pipeline.spec import TrainingSpec
+from askless.core.work import run_to_end
 
 SPEC = {
     "name": "leads",
@@ -64,22 +70,26 @@ def spec_of(**changes: Any) -> TrainingSpec:
     return read_spec(SPEC | changes)
 
 
-def hold(
+def open_rows(
     folder: Path,
     rows: Sequence[Mapping[str, str]],
     mapping: Mapping[str, Any] = CALLS,
     columns: Sequence[str] = COLUMNS,
     **changes: Any,
-) -> HeldLog:
-    """Read a log of these rows."""
+) -> LogFile:
+    """Open a log of these rows."""
     path = folder / "log.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns, restval="")
         writer.writeheader()
         writer.writerows(rows)
     shape = read_shape(LogMapping, dict(mapping), "mapping")
-    log = open_log(path, spec_of(**changes), shape, Bounds())
-    return hold_log(log, index_log(log), folder)
+    return open_log(path, spec_of(**changes), shape, Bounds())
+
+
+def hold(folder: Path, *more: Any, **changes: Any) -> HeldLog:
+    """Read a log of some rows."""
+    return run_to_end(hold_log(open_rows(folder, *more, **changes), folder))
 
 
 def problems_of(held: HeldLog) -> dict[str, int]:
@@ -90,9 +100,26 @@ def words_of(held: HeldLog) -> str:
     return "; ".join(problem.words for problem in held.log.problems.finish())
 
 
+def read_all(held: HeldLog) -> CaseRecords:
+    return held.read(np.arange(held.n_cases))
+
+
+def rows_of(held: HeldLog) -> list[int]:
+    """Return the first row of each case that counts."""
+    return read_all(held)["row"].tolist()
+
+
+def orders_of(held: HeldLog) -> list[list[int]]:
+    return read_all(held)["orders"].tolist()
+
+
+def targets_of(held: HeldLog) -> list[str]:
+    return held.to_targets(read_all(held))
+
+
 def columns_of(held: HeldLog) -> dict[str, list[Any]]:
     """Return the columns of the cases that count; None for nothing."""
-    columns = held.read_columns(np.arange(held.case_idxs.size))
+    columns = held.to_columns(read_all(held))
     return {
         name: [None if cell is None or cell != cell else cell for cell in column]
         for name, column in columns.items()
@@ -112,8 +139,8 @@ def test_rows_of_calls_become_cases(tmp_path: Path) -> None:
         "is_new": [None, None],
     }
     # Offers: source, mail, firm, is_new. Mail came first by its time.
-    assert held.orders.tolist() == [[0, 1, 2, 0], [0, 0, 0, 0]]
-    assert held.read_targets(np.arange(2)) == ["good", "bad"]
+    assert orders_of(held) == [[0, 1, 2, 0], [0, 0, 0, 0]]
+    assert targets_of(held) == ["good", "bad"]
 
 
 def test_rows_of_cases_say_the_same(tmp_path: Path) -> None:
@@ -123,7 +150,7 @@ def test_rows_of_cases_say_the_same(tmp_path: Path) -> None:
 
     assert problems_of(held) == {}
     assert columns_of(held)["score"] == [5.0, None]
-    assert held.orders.tolist() == [[0, 1, 2, 0], [0, 0, 0, 0]]
+    assert orders_of(held) == [[0, 1, 2, 0], [0, 0, 0, 0]]
 
 
 def test_times_of_vendors_give_their_order(tmp_path: Path) -> None:
@@ -134,7 +161,7 @@ def test_times_of_vendors_give_their_order(tmp_path: Path) -> None:
 
     held = hold(tmp_path, [row, late], mapping, (*COLUMNS, "mail_at", "firm_at"))
 
-    assert held.orders[0].tolist() == [0, 2, 1, 0]
+    assert orders_of(held)[0] == [0, 2, 1, 0]
     assert problems_of(held) == {"late_answers": 1}
     assert columns_of(held)["score"] == [None, None]
 
@@ -146,7 +173,7 @@ def test_an_answer_after_the_decision_is_named_and_not_used(tmp_path: Path) -> N
     assert problems_of(held) == {"late_answers": 1}
     assert "firm (1)" in words_of(held)
     assert columns_of(held)["staff"] == [None]
-    assert held.orders[0].tolist() == [0, 1, 0, 0]
+    assert orders_of(held)[0] == [0, 1, 0, 0]
 
 
 def test_a_case_with_two_decisions_keeps_the_first(tmp_path: Path) -> None:
@@ -154,7 +181,7 @@ def test_a_case_with_two_decisions_keeps_the_first(tmp_path: Path) -> None:
     held = hold(tmp_path, [MAIL, FIRM | again])
 
     assert problems_of(held) == {"cases_twice": 1, "late_answers": 1}
-    assert held.read_targets(np.arange(1)) == ["good"]
+    assert targets_of(held) == ["good"]
 
 
 def test_a_case_in_two_rows_keeps_the_first(tmp_path: Path) -> None:
@@ -191,7 +218,7 @@ def test_an_empty_answer_that_cost_nothing_is_no_other_price(tmp_path: Path) -> 
     held = hold(tmp_path, [MAIL, FIRM | {"kind": "", "staff": "", "price": "0"}])
 
     assert problems_of(held) == {}
-    assert held.orders[0].tolist() == [0, 1, 2, 0]
+    assert orders_of(held)[0] == [0, 1, 2, 0]
 
 
 def test_a_price_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -205,7 +232,7 @@ def test_a_decision_that_nothing_explains_is_left_out(tmp_path: Path) -> None:
     held = hold(tmp_path, [MAIL, bare])
 
     assert problems_of(held) == {"unexplained_decisions": 1}
-    assert held.case_idxs.tolist() == [0]
+    assert rows_of(held) == [0]
 
 
 def test_a_row_without_a_case_is_left_out(tmp_path: Path) -> None:
@@ -229,7 +256,7 @@ def test_cases_without_time_or_decision_are_left_out(
     held = hold(tmp_path, [MAIL, MAIL | {"case": "b"} | change])
 
     assert problems_of(held) == {kind: 1}
-    assert held.case_idxs.tolist() == [0]
+    assert rows_of(held) == [0]
 
 
 def test_a_decision_that_is_no_class_counts_as_not_known(tmp_path: Path) -> None:
@@ -238,7 +265,7 @@ def test_a_decision_that_is_no_class_counts_as_not_known(tmp_path: Path) -> None
 
     assert problems_of(held) == {"unknown_labels": 1}
     assert "decision (1)" in words_of(held)
-    assert held.read_targets(np.arange(2)) == ["good", "bad"]
+    assert targets_of(held) == ["good", "bad"]
 
 
 def test_an_unknown_vendor_is_named(tmp_path: Path) -> None:
@@ -266,7 +293,7 @@ def test_a_value_that_its_feature_cannot_have_counts_as_empty(
     assert "score (1)" in words_of(held)
     assert columns_of(held)["score"] == [None, 3.0]
     # It was asked, and paid: an empty answer.
-    assert held.orders[0].tolist() == [0, 1, 0, 0]
+    assert orders_of(held)[0] == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("cell", ["2", "perhaps"])
@@ -297,15 +324,15 @@ def test_asking_twice_is_charged_and_the_last_answer_counts(tmp_path: Path) -> N
     assert columns_of(held)["staff"] == [8.0]
     assert columns_of(held)["score"] == [None]
     # Firm costs 2 where it answers, mail 1 for each call.
-    assert held.repeats.tolist() == [3_000_000]
-    assert held.orders[0].tolist() == [0, 1, 2, 0]
+    assert read_all(held)["repeats"].tolist() == [3_000_000]
+    assert orders_of(held)[0] == [0, 1, 2, 0]
 
 
 def test_calls_without_a_time_are_in_the_order_of_the_file(tmp_path: Path) -> None:
     held = hold(tmp_path, [FIRM | {"at": ""}, MAIL | {"at": "?"}])
 
     assert problems_of(held) == {"calls_without_time": 2}
-    assert held.orders[0].tolist() == [0, 2, 1, 0]
+    assert orders_of(held)[0] == [0, 2, 1, 0]
 
 
 def test_seconds_are_times_too(tmp_path: Path) -> None:
@@ -321,7 +348,7 @@ def test_an_order_that_names_nobody_is_named(tmp_path: Path) -> None:
     held = hold(tmp_path, [row], CASES)
 
     assert problems_of(held) == {"unknown_vendors": 1}
-    assert held.orders[0].tolist() == [0, 1, 0, 0]
+    assert orders_of(held)[0] == [0, 1, 0, 0]
 
 
 def test_cases_are_in_the_order_of_decisions_and_cut_between_days(
@@ -334,25 +361,23 @@ def test_cases_are_in_the_order_of_decisions_and_cut_between_days(
     ]
     held = hold(tmp_path, rows)
 
-    assert held.case_idxs.tolist() == [1, 2, 3, 4, 0, 5]
+    assert rows_of(held) == [1, 2, 3, 4, 0, 5]
     assert split_older(held, 0.5) == 1
     assert split_older(held, 0.9) == 4
 
 
-def test_blocks_are_the_cases_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_values, "BLOCK", 2)
+def test_some_cases_are_read_in_order(tmp_path: Path) -> None:
     rows = [MAIL | {"case": f"c{n}", "score": str(n)} for n in range(5)]
     held = hold(tmp_path, rows)
 
     places = [np.arange(start, min(start + 2, 5)) for start in range(0, 5, 2)]
-    scores = [held.read_columns(p)["score"].tolist() for p in places]
+    scores = [held.to_columns(held.read(p))["score"].tolist() for p in places]
 
     assert scores == [[0.0, 1.0], [2.0, 3.0], [4.0]]
-    assert held.find_silent(np.arange(5), "score").tolist() == [False] * 5
-    assert held.find_silent(np.arange(5), "staff").tolist() == [True] * 5
-    assert held.find_silent(np.arange(5), "source").tolist() == [False] * 5
+    records = read_all(held)
+    assert held.find_silent(records, "score").tolist() == [False] * 5
+    assert held.find_silent(records, "staff").tolist() == [True] * 5
+    assert held.find_silent(records, "source").tolist() == [False] * 5
 
 
 @pytest.mark.parametrize(
@@ -433,3 +458,69 @@ def test_what_no_column_looks_like_is_left_to_the_user() -> None:
     assert drafted["case"] == drafted["decided_at"] == ""
     assert drafted["columns"] == {"is_new": "", "staff": ""}
     assert len(notes) == 5
+
+
+def make_odd_log(n_cases: int) -> list[dict[str, str]]:
+    """Rows of a log with something odd of each kind, cases mingled."""
+    random = np.random.default_rng(0)
+    rows = []
+    for number in range(n_cases):
+        # Some are decided at the same moment.
+        head = {"case": f"c{number}", "decided_at": f"{DAY}{30 + number % 4}Z"}
+        head |= {"decision": str(random.choice(["good", "bad", "review", ""]))}
+        kind, score = random.choice(["shop", "plant", ""]), random.integers(0, 12)
+        for call in (MAIL, FIRM):
+            own = {"price": str(random.choice(["1", "1.5", "2", "many"]))}
+            own["at"] = f"{DAY}{random.integers(10, 40)}Z"
+            own["vendor"] = str(random.choice([call["vendor"], "mail", "acme"]))
+            rows.append(call | head | own | {"kind": str(kind), "score": str(score)})
+    rows += [rows[0] | {"decision": "bad"}, rows[1] | {"case": ""}]
+    rows += [{"case": f"x{n}", "decided_at": "", "decision": "good"} for n in range(3)]
+    random.shuffle(rows)
+    return rows
+
+
+@pytest.mark.parametrize("classes", [SPEC["classes"], {}])
+def test_a_log_in_parts_is_the_same_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, classes: dict[str, str]
+) -> None:
+    rows = make_odd_log(60)
+    (tmp_path / "whole").mkdir()
+    whole = hold(tmp_path / "whole", rows, classes=classes)
+    monkeypatch.setattr("askless.app.batch.shadow.log_files.ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("askless.app.batch.shadow.log_parts.PART_ROWS", 10)
+    parts = hold(tmp_path, rows, classes=classes)
+
+    assert len(problems_of(whole)) > 7
+    assert parts.log.problems.finish() == whole.log.problems.finish()
+    assert columns_of(parts) == columns_of(whole)
+    assert targets_of(parts) == targets_of(whole)
+    for name in ("decided", "row", "repeats", "orders"):
+        assert read_all(parts)[name].tolist() == read_all(whole)[name].tolist()
+    assert not list(tmp_path.glob("part *"))
+
+
+def test_one_part_holds_some_of_the_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the memory would grow with the log."""
+    monkeypatch.setattr("askless.app.batch.shadow.log_parts.PART_ROWS", 10)
+    log = open_rows(tmp_path, [MAIL | {"case": f"c{n // 2}"} for n in range(100)])
+
+    parts = [open_part(log, path) for path in run_to_end(deal_log(log, tmp_path))]
+
+    sizes = [part.n_rows for part, _ in parts]
+    assert sum(sizes) == 100
+    assert max(sizes) < 30
+    cases = [{*part.table["case"]} for part, _ in parts]
+    assert sum(map(len, cases)) == 50
+
+
+def test_names_in_problems_are_counted_up_to_a_limit(tmp_path: Path) -> None:
+    rows = [MAIL | {"case": f"c{n}", "vendor": f"acme{n}"} for n in range(1100)]
+
+    held = hold(tmp_path, [*rows, rows[7], rows[7] | {"vendor": "beta"}])
+
+    assert problems_of(held)["unknown_vendors"] == 1102
+    assert "acme7 (2), acme0 (1), acme1 (1), acme10 (1), others" in words_of(held)
+    assert len(held.log.problems.shown["unknown_vendors"]) <= MOST_NAMED + 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from askless.app.batch.shadow.held_logs import HeldLog
 from askless.app.batch.shadow.log_files import LogFile, draft_mapping, open_log
-from askless.app.batch.shadow.log_index import index_log
-from askless.app.batch.shadow.log_values import HeldLog, hold_log
+from askless.app.batch.shadow.log_parts import hold_log
 from askless.app.batch.shadow.shadow_runs import ShadowOptions, shadow_log
 from askless.app.demo.leads import VENDORS, Leads, draw_rows
 from askless.app.demo.logs import write_log
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def full(folder: Path) -> HeldLog:
     """Hold the log in which every vendor was asked: the truth."""
     log = open_leads(folder / "full", asks_all=True)
-    return hold_log(log, index_log(log), folder / "full")
+    return run_to_end(hold_log(log, folder / "full"))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_the_truth_lies_within_the_bounds_of_a_log_that_was_cut(
     cut: ShadowResult, full: HeldLog
 ) -> None:
     ensemble = cut.model.ensemble
-    places = np.arange(cut.n_older, full.case_idxs.size)
+    places = np.arange(cut.n_older, full.n_cases)
     cases = full.to_cases(ensemble, places)
 
     truth = replay_cases(ensemble, cut.chosen.aim, cases, cases.values)
@@ -94,7 +94,7 @@ def test_the_estimate_of_a_log_that_was_cut_is_near_the_truth(
 ) -> None:
     """The vendor that nobody asked can't be in it, nor in the policy."""
     ensemble = cut.model.ensemble
-    cases = full.to_cases(ensemble, np.arange(cut.n_older, full.case_idxs.size))
+    cases = full.to_cases(ensemble, np.arange(cut.n_older, full.n_cases))
 
     truth = replay_cases(ensemble, cut.chosen.aim, cases, cases.values)
 
@@ -160,19 +160,20 @@ def test_intervals_hold_what_the_policy_then_does_on_new_cases(
 
 def test_asking_all_vendors_costs_what_they_cost(full: HeldLog) -> None:
     """The log's own spend is at the prices of the spec, empty answers by billing."""
-    logged = full.orders > 0
+    records = full.read(np.arange(full.n_cases))
+    logged = records["orders"] > 0
     n_sold = int((price_offers(full.log.catalogue) > 0).sum())
 
     assert n_sold == len(VENDORS)
     assert (logged.sum(axis=1) == n_sold).all()
     assert full.log.problems.finish() == ()
-    assert full.repeats.sum() == 0
+    assert records["repeats"].sum() == 0
 
 
 def test_a_dearer_error_buys_more(cut: ShadowResult, full: HeldLog) -> None:
     ensemble, aim = cut.model.ensemble, cut.chosen.aim
     assert aim is not None
-    cases = full.to_cases(ensemble, np.arange(cut.n_older, full.case_idxs.size))
+    cases = full.to_cases(ensemble, np.arange(cut.n_older, full.n_cases))
     prices = (100_000, 1_000_000, 30_000_000)
     blank = replace(aim, mean_budget=None, wanted_error=None)
     aims = [replace(blank, error_price=price) for price in prices]

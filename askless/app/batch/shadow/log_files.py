@@ -38,10 +38,11 @@ LIKELY = {
 }
 # Ends of the name of a column with the time of a vendor's call.
 TIME_ENDS = ("_at", "_time", "_called_at")
-# Names that a problem shows.
-MOST_SHOWN = 4
+# Names that a problem shows, and names whose occurrences are counted.
+MOST_SHOWN, MOST_NAMED = 4, 1000
+OTHERS = "others"
 # Rows of a file in memory that are read at a time.
-ROWS_AT_ONCE = 1 << 17
+ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass
@@ -56,7 +57,9 @@ class ProblemList:
         if count:
             self.counts[kind] += count
             if shown is not None:
-                self.shown.setdefault(kind, Counter())[shown] += count
+                names = self.shown.setdefault(kind, Counter())
+                is_kept = shown in names or len(names) < MOST_NAMED
+                names[shown if is_kept else OTHERS] += count
 
     def finish(self) -> tuple[LogProblem, ...]:
         """Return the problems in the order of `PROBLEMS`."""
@@ -65,8 +68,11 @@ class ProblemList:
             if kind not in self.counts:
                 continue
             shown = self.shown.get(kind, Counter())
-            names = [f"{name} ({n:,})" for name, n in shown.most_common(MOST_SHOWN)]
-            names += ["others"] * (len(shown) > MOST_SHOWN)
+            # Not in the order of the file, whose parts are read one by one.
+            ranked = sorted(shown.items(), key=lambda item: (-item[1], item[0]))
+            named = [item for item in ranked if item[0] != OTHERS][:MOST_SHOWN]
+            names = [f"{name} ({n:,})" for name, n in named]
+            names += [OTHERS] * (len(shown) > len(names))
             tail = f": {', '.join(names)}" if names else ""
             problems.append(LogProblem(kind, self.counts[kind], f"{words}{tail}"))
         return tuple(problems)
@@ -111,6 +117,16 @@ class LogFile:
     #: of the spec, without categories, which training learns
     catalogue: Catalogue
     problems: ProblemList
+    #: numbers of the labels; where the spec has no classes, of those met so far
+    labels: dict[str, int]
+    #: numbers of the texts met so far, by the position of their feature
+    words: dict[int, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read: of roles and of features."""
+        features = (self.mapping.column_of(f.name) for f in self.catalogue.features)
+        return list(dict.fromkeys((*self.mapping.roles.values(), *features)))
 
     @property
     def n_rows(self) -> int:
@@ -120,15 +136,7 @@ class LogFile:
     @property
     def vendor_offers(self) -> dict[str, int]:
         """The offer of each vendor, by its name in the log."""
-        catalogue = self.catalogue
-        prices = price_offers(catalogue)
-        offers = {
-            catalogue.offer_name(offer[0]): number
-            for number, offer in enumerate(catalogue.offers)
-            if prices[number] > 0
-        }
-        renamed = self.mapping.vendors.items()
-        return offers | {name: offers[own] for name, own in renamed if own in offers}
+        return number_vendors(self.catalogue, self.mapping)
 
     def read_chunks(
         self, names: Sequence[str]
@@ -144,49 +152,81 @@ def open_log(
     path: Path, spec: TrainingSpec, mapping: LogMapping, bounds: Bounds
 ) -> LogFile:
     """Open a log; raise RefusedError for what mapping and spec must have."""
-    table_spec = spec.table
     refusals = check_shadow_spec(spec)
     if refusals:
         raise RefusedError(refusals)
-    features = table_spec.features or ()
-    roles = mapping.roles
-    text = {column for role, column in roles.items() if role not in NUMBERS}
-    text |= {
-        mapping.column_of(feature.name)
-        for feature in features
-        if feature.name in table_spec.text_columns
+    table = open_table(path, list_columns_as_written(spec, mapping), bounds)
+    return make_log(table, spec, mapping)
+
+
+def list_columns_as_written(spec: TrainingSpec, mapping: LogMapping) -> frozenset[str]:
+    """Return the columns of a log whose cells stay as written."""
+    roles = mapping.roles.items()
+    columns = {column for role, column in roles if role not in NUMBERS}
+    return frozenset(columns | {*map(mapping.column_of, spec.table.text_columns)})
+
+
+def make_log(table: StreamedTable, spec: TrainingSpec, mapping: LogMapping) -> LogFile:
+    """Return a table as a log; raise RefusedError for what must be otherwise."""
+    check_log([*table], spec, mapping)
+    if not table.n_rows:
+        raise RefusedError([Refusal("log", "must have at least one row")])
+    return LogFile(
+        *(table, mapping, spec),
+        catalogue=make_catalogue(spec),
+        problems=ProblemList(),
+        labels={label: number for number, label in enumerate(spec.table.displays)},
+    )
+
+
+def make_catalogue(spec: TrainingSpec) -> Catalogue:
+    """Return the catalogue of a spec, without categories, which training learns."""
+    table = spec.table
+    return Catalogue(table.features or (), table.groups, table.cost_unit)
+
+
+def number_vendors(catalogue: Catalogue, mapping: LogMapping) -> dict[str, int]:
+    """Return the offer of each vendor, by its name in the log."""
+    prices = price_offers(catalogue)
+    offers = {
+        catalogue.offer_name(offer[0]): number
+        for number, offer in enumerate(catalogue.offers)
+        if prices[number] > 0
     }
-    table = open_table(path, text, bounds)
-    named = {f"mapping.{role}": column for role, column in roles.items()}
-    named |= {f"features.{f.name}": mapping.column_of(f.name) for f in features}
+    renamed = mapping.vendors.items()
+    return offers | {name: offers[own] for name, own in renamed if own in offers}
+
+
+def check_log(names: Sequence[str], spec: TrainingSpec, mapping: LogMapping) -> None:
+    """Raise RefusedError unless a log with such columns can be compared."""
+    refusals = check_shadow_spec(spec)
+    if refusals:
+        raise RefusedError(refusals)
+    columns = {f"mapping.{role}": column for role, column in mapping.roles.items()}
+    columns |= {
+        f"features.{feature.name}": mapping.column_of(feature.name)
+        for feature in spec.table.features or ()
+    }
     refusals = [
         Refusal(
-            where, f"must be a column of the log{nearest_hint(column, table)}", column
+            where, f"must be a column of the log{nearest_hint(column, names)}", column
         )
-        for where, column in named.items()
-        if column not in table
+        for where, column in columns.items()
+        if column not in names
     ]
     refusals += check_layout(mapping)
-    log = LogFile(
-        *(table, mapping, spec),
-        catalogue=Catalogue(features, table_spec.groups, table_spec.cost_unit),
-        problems=ProblemList(),
-    )
-    offers = log.vendor_offers
+    offers = number_vendors(make_catalogue(spec), mapping)
     refusals += [
         Refusal(f"mapping.{field_name}.{name}", "must name a priced group or feature")
-        for field_name, names in (
+        for field_name, vendors in (
             ("vendors", mapping.vendors.values()),
             ("vendor_at", mapping.vendor_at),
         )
-        for name in names
+        for name in vendors
         if name not in offers
     ]
-    if not table.n_rows:
-        refusals.append(Refusal("log", "must have at least one row"))
     if refusals:
         raise RefusedError(refusals)
-    return log
 
 
 NUMBERS = ("price", "latency_s")

@@ -1,8 +1,6 @@
-"""Index a log: its cases and calls, without the answers.
+"""Index a part of a log: its cases and calls, without the answers."""
 
-It stays in memory: some dozen bytes for each call, and about a hundred for each case.
-"""
-
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -20,8 +18,6 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.shadow.logs import UNKNOWN, price_offers
 from askless.core.table.columns import Column, to_text_cells
-
-SECONDS_PER_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -54,11 +50,11 @@ class Calls:
 
 @dataclass(frozen=True)
 class LogIndex:
-    """The cases of a log, (n_cases,) each, and their calls."""
+    """Some cases of a log, (n_cases,) each, and their calls."""
 
     #: in seconds, NaN where there is none
     decided: FloatArray
-    #: class positions, `UNKNOWN` where there is none
+    #: numbers of labels, `UNKNOWN` where there is none
     decisions: IntArray
     outcomes: IntArray
     #: those before decisions, by case and time
@@ -67,8 +63,6 @@ class LogIndex:
     called: tuple[Wholes, Wholes]
     #: (n_rows,), the case of each row; -1: none
     row_cases: IntArray
-    #: labels of the classes
-    labels: tuple[str, ...]
 
 
 class IndexBuilder:
@@ -76,7 +70,7 @@ class IndexBuilder:
 
     def __init__(self, log: LogFile) -> None:
         self.log, self.numbers = log, dict[str, int]()
-        self.labels: dict[str, int] = {}
+        self.odd_words: dict[str, int] = {}
         self.row_cases: list[IntArray] = []
         self.calls: list[Calls] = []
         self.twice: set[int] = set()
@@ -90,11 +84,10 @@ class IndexBuilder:
         cells = to_text_cells(columns[mapping.case])
         before = len(self.numbers)
         word_numbers = [
-            -1 if word is None else self.numbers.setdefault(word, len(self.numbers))
+            self.numbers.setdefault(word or "", len(self.numbers))
             for word in cells.words
         ]
         cases = np.array(word_numbers, np.int64)[cells.numbers]
-        self.log.problems.add("rows_without_case", int((cases < 0).sum()))
         if mapping.layout == "cases":
             cases = self._leave_out_again(cases, before)
         self.row_cases.append(cases.astype(np.int32))
@@ -110,15 +103,21 @@ class IndexBuilder:
 
     def _leave_out_again(self, cases: IntArray, n_before: int) -> IntArray:
         """Return the cases of rows, -1 where a row before had the same case."""
-        named = np.flatnonzero(cases >= 0)
-        _, firsts = np.unique(cases[named], return_index=True)
+        _, firsts = np.unique(cases, return_index=True)
         is_new = np.zeros(cases.size, np.bool_)
-        is_new[named[firsts]] = cases[named[firsts]] >= n_before
-        self.twice.update(cases[(cases >= 0) & ~is_new].tolist())
+        is_new[firsts] = cases[firsts] >= n_before
+        self.twice.update(cases[~is_new].tolist())
         return np.where(is_new, cases, -1)
 
     def _number_label(self, word: str) -> float:
-        return float(self.labels.setdefault(word.strip(), len(self.labels)))
+        """Return the number of a label; below `UNKNOWN` if it is none of the spec."""
+        label, labels = word.strip(), self.log.labels
+        if not self.log.spec.table.displays:
+            labels.setdefault(label, len(labels))
+        if label in labels:
+            return float(labels[label])
+        odd = self.odd_words.setdefault(label, len(self.odd_words))
+        return float(UNKNOWN - 1 - odd)
 
     def _set_facts(self, name: str, cases: IntArray, values: FloatArray) -> None:
         """Set a fact of each case that has none yet; note cases that have two."""
@@ -210,23 +209,17 @@ class IndexBuilder:
 
     def finish(self) -> LogIndex:
         """Return the index; calls are in the order of cases and times."""
-        log, spec = self.log, self.log.spec.table
+        log = self.log
         log.problems.add("cases_twice", len(self.twice))
         n_cases = len(self.numbers)
         for name, known in self.facts.items():
             lacking = np.full(n_cases - known.size, np.nan)
             self.facts[name] = np.append(known, lacking)
-        labels = tuple(spec.displays) or tuple(sorted(self.labels))
-        positions = {label: place for place, label in enumerate(labels)}
-        words = [positions.get(word, UNKNOWN) for word in self.labels]
-        # NaN, where there is no word, reads the last place.
-        places = np.array([*words, UNKNOWN], np.int64)
         facts = {}
         for name in ("decision", "outcome"):
-            numbers = np.nan_to_num(self.facts[name], nan=len(words)).astype(np.int64)
-            facts[name] = places[numbers]
-            is_odd = (facts[name] == UNKNOWN) & ~np.isnan(self.facts[name])
-            log.problems.add("unknown_labels", int(is_odd.sum()), name)
+            numbers = np.nan_to_num(self.facts[name], nan=UNKNOWN).astype(np.int64)
+            log.problems.add("unknown_labels", int((numbers < UNKNOWN).sum()), name)
+            facts[name] = np.maximum(numbers, UNKNOWN)
         columns = [vars(calls) for calls in self.calls]
         joined = Calls(
             **{
@@ -242,7 +235,6 @@ class IndexBuilder:
             calls=settle_calls(log, joined, decided),
             called=(joined.offers, joined.rows),
             row_cases=row_cases,
-            labels=labels,
         )
 
 
@@ -259,16 +251,15 @@ def settle_calls(log: LogFile, calls: Calls, decided: FloatArray) -> Calls:
     spec_prices = price_offers(log.catalogue) / MICROS_PER_UNIT
     # A call that came back empty may have cost nothing.
     is_other = (calls.prices > 0) & ~np.isclose(calls.prices, spec_prices[calls.offers])
-    for offer in np.unique(calls.offers[is_other]).tolist():
-        own = calls.prices[is_other & (calls.offers == offer)]
-        prices = sorted({f"{price:g}" for price in own.tolist()})
-        shown = f"{names[offer]} {' and '.join(prices[:3])}, not {spec_prices[offer]:g}"
-        log.problems.add("price_changes", own.size, shown)
+    pairs = zip(calls.offers[is_other], calls.prices[is_other], strict=True)
+    for (offer, price), count in Counter(pairs).items():
+        shown = f"{names[offer]} {price:g}, not {spec_prices[offer]:g}"
+        log.problems.add("price_changes", count, shown)
     return calls
 
 
 def index_log(log: LogFile) -> LogIndex:
-    """Read all columns of a log but those of features."""
+    """Read all columns of a part but those of features."""
     builder = IndexBuilder(log)
     names = list(dict.fromkeys(log.mapping.roles.values()))
     for start, columns in log.read_chunks(names):

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from askless.app.batch.shadow.log_files import LogFile
-from askless.app.batch.shadow.log_index import index_log
-from askless.app.batch.shadow.log_values import (
+from askless.app.batch.shadow.held_logs import (
     HeldLog,
-    hold_log,
+    measure_latencies,
     split_older,
     to_training_columns,
 )
+from askless.app.batch.shadow.log_files import LogFile
+from askless.app.batch.shadow.log_parts import hold_log
 from askless.core.arrays import FloatArray, IntArray, evenly_spaced
-from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
@@ -30,7 +29,7 @@ from askless.core.shadow.comparison import (
     has_outcomes,
 )
 from askless.core.shadow.logs import gather_donors
-from askless.core.shadow.results import LatencyLine, ShadowResult
+from askless.core.shadow.results import ShadowResult
 from askless.core.work import convert_steps
 
 # Most older cases that are trained on, and that answers are drawn from.
@@ -38,8 +37,8 @@ MOST_TRAINED, MOST_DONORS = 10_000, 4_000
 # Newer cases that play the frontier and go without each vendor, about.
 MOST_OTHERS = 4_000
 LEAST_CASES = 50
-# Share of the work that training takes, for a progress bar.
-TRAINING_SHARE = 0.6
+# Shares of the work that reading and training take, for a progress bar.
+READING_SHARE, TRAINING_SHARE = 0.2, 0.5
 
 
 @dataclass(frozen=True)
@@ -56,17 +55,17 @@ def shadow_log(
     log: LogFile, options: ShadowOptions, folder: Path
 ) -> Generator[Progress, None, ShadowResult]:
     """Read, train and replay; raise RefusedError for a log with too few cases."""
-    held = hold_log(log, index_log(log), folder)
-    n_cases, n_older = held.case_idxs.size, split_older(held, options.older)
+    held = yield from convert_steps(
+        hold_log(log, folder), lambda share: make_step(0.0, READING_SHARE, share)
+    )
+    n_cases, n_older = held.n_cases, split_older(held, options.older)
     if min(n_older, n_cases - n_older) < LEAST_CASES:
-        rule = f"must have {LEAST_CASES} cases or more on both sides of the cut"
-        counts = f"{n_older} older and {n_cases - n_older} newer cases"
-        named = "; ".join(f"{p.n_times} {p.words}" for p in log.problems.finish())
-        raise RefusedError(
-            [Refusal("log", rule, "; ".join(filter(None, [counts, named])))]
-        )
+        raise RefusedError([refuse_few(log, n_older, n_cases - n_older)])
     places = np.arange(n_older)[evenly_spaced(n_older, MOST_TRAINED)]
-    model = yield from convert_steps(train_older(held, places), shrink_step)
+    model = yield from convert_steps(
+        train_older(held, places),
+        lambda step: make_step(READING_SHARE, TRAINING_SHARE, step.share),
+    )
     few = np.arange(n_older)[evenly_spaced(n_older, MOST_DONORS)]
     older = held.to_cases(model.ensemble, few)
     is_agreement = not has_outcomes(older)
@@ -82,27 +81,34 @@ def shadow_log(
         gather_donors(model.ensemble, older),
         *(is_agreement, log.spec.seed, stride),
     )
-    n_newer = n_cases - n_older
+    n_newer, replay_start = n_cases - n_older, READING_SHARE + TRAINING_SHARE
     figures = yield from convert_steps(
         compare_log(terms, held.list_blocks(model.ensemble, n_older)),
-        lambda step: Progress(
-            0, 1, None, TRAINING_SHARE + (1 - TRAINING_SHARE) * step.n_cases / n_newer
-        ),
+        lambda step: make_step(replay_start, 1 - replay_start, step.n_cases / n_newer),
     )
-    decided = held.index.decided[held.case_idxs[n_older:]]
     return ShadowResult(
         *(model, figures, chosen, is_agreement, log.problems.finish()),
         latencies=measure_latencies(held),
         n_older=n_older,
         n_trained=places.size,
         n_others=int((np.arange(n_older, n_cases) % stride == 0).sum()),
-        span=(float(decided[0]), float(decided[-1])),
+        span=(float(held.decided[n_older]), float(held.decided[-1])),
     )
 
 
-def shrink_step(step: Progress) -> Progress:
-    """Return a step of the training as one of the whole."""
-    return replace(step, share=TRAINING_SHARE * step.share)
+def refuse_few(log: LogFile, n_older: int, n_newer: int) -> Refusal:
+    """Return the refusal of a log with few cases, which says what was left out."""
+    rule = (
+        f"must have {LEAST_CASES} cases or more on both sides of the cut; there are "
+        f"{n_older} older and {n_newer} newer cases"
+    )
+    odd = [f"{problem.n_times} {problem.words}" for problem in log.problems.finish()]
+    return Refusal("log", "; ".join([rule, *odd]))
+
+
+def make_step(start: float, room: float, share: float) -> Progress:
+    """Return a step of a stage that begins at `start` and has so much room."""
+    return Progress(0, 1, None, start + room * share)
 
 
 def train_older(held: HeldLog, places: IntArray) -> Generator[Progress, None, Model]:
@@ -110,9 +116,11 @@ def train_older(held: HeldLog, places: IntArray) -> Generator[Progress, None, Mo
     log = held.log
     # Columns to ignore are not read to begin with.
     spec = replace(log.spec, table=replace(log.spec.table, ignore=()))
-    columns = to_training_columns(held, places)
+    records = held.read(places)
     checked = check_training(
-        columns, spec, silent=lambda name: held.find_silent(places, name)
+        to_training_columns(held, records),
+        spec,
+        silent=lambda name: held.find_silent(records, name),
     )
     return (yield from train(checked, spec))
 
@@ -123,20 +131,3 @@ def make_costs(ensemble: Ensemble) -> FloatArray:
         return np.array(ensemble.error_costs, np.float64)
     costs: FloatArray = 1.0 - np.eye(len(ensemble.classes))
     return costs
-
-
-def measure_latencies(held: HeldLog) -> tuple[LatencyLine, ...]:
-    """Return the latencies of each vendor that the log has some of."""
-    calls, lines = held.index.calls, []
-    for vendor, offer in held.log.vendor_offers.items():
-        own = calls.latencies[calls.offers == offer]
-        own = own[np.isfinite(own)]
-        if own.size and vendor == name_offer(held.log.catalogue, offer):
-            median, p95 = np.quantile(own, (0.5, 0.95)).tolist()
-            lines.append(LatencyLine(vendor, int(own.size), median, p95))
-    return tuple(lines)
-
-
-def name_offer(catalogue: Catalogue, offer: int) -> str:
-    """Return the name of an offer by its number."""
-    return catalogue.offer_name(catalogue.offers[offer][0])

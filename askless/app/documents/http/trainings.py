@@ -110,6 +110,19 @@ class TrainingWithSpec(Training, Standing):
     spec: dict[str, Any] = Field(examples=[SPEC_EXAMPLE])
 
 
+class ShownShadow(Standing):
+    """A shadow, as its page shows it."""
+
+    id: str
+    name: str
+    state: TrainingState
+    progress: float = Field(validation_alias="share")
+    dataset_id: str | None
+    model_id: str | None
+    error: Failure | None
+    created_at: datetime
+
+
 class TrainingPage(Answer):
     items: list[Training]
     next: str | None = Field(examples=[None], description="For `?after=`.")

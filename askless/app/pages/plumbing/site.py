@@ -22,6 +22,7 @@ from askless.app.pages.models import (
     models,
     monitor,
     plans,
+    shadows,
 )
 from askless.app.pages.plumbing.callers import SignInError, check_form, identify_caller
 from askless.app.pages.plumbing.errors import on_sign_in
@@ -47,6 +48,7 @@ SIGNED_IN = (
     datasets,
     new_training,
     trainings,
+    shadows,
     monitor,
     ledger,
     providers,

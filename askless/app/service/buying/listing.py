@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from askless.app.records import ModelHead
+from askless.app.records import ModelHead, PredictSession
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import open_stored
 from askless.app.store import models, sessions
@@ -11,8 +11,7 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.session import machine
 
 let_all_go = runs.let_all_go
-count = runs.count_all
-list_references = sessions.list_references
+list_ended = runs.list_ended
 
 
 class Decision(NamedTuple):
@@ -35,9 +34,15 @@ def find_model(db: Transaction) -> ModelHead | None:
     return next(iter(models.page(db, 1, None).items), None)
 
 
+def find_session(db: Transaction, number: int) -> PredictSession | None:
+    """Return the session of the case with a number; None before it is started."""
+    return sessions.find_referred(db, str(number))
+
+
 def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decision:
     """Return the decision on the case with a number."""
-    session = sessions.find_referred(db, str(number))
+    session = find_session(db, number)
+    assert session is not None, "it was started"
     model = loaded.get(db, session.model_id, session.price_list_id)
     state = open_stored(session, model)
     forecast = machine.forecast(model.ensemble, state)

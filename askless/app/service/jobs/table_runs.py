@@ -54,12 +54,21 @@ class TableStep:
         if job is not None and job.state == "running":
             result, model_id = self.result, job.asked_model
             if self.document is not None:
-                assert model_id is not None, "it learns with a model"
-                refuse_newer(db, job, model_id)
-                model_id = models.insert_learnt(db, model_id, self.document, now).id
+                model_id = save_model_of(db, job, self.document, now)
                 result = result | {"model_id": model_id}
             queue.succeed(db, job, now, model_id, result=result)
         return job is not None
+
+
+def save_model_of(db: Transaction, job: StoredJob, document: str, now: datetime) -> str:
+    """Store the model of a job; return its id.
+
+    It is the next version of the model that the job goes on from, or of its own name.
+    """
+    if job.asked_model is None:
+        return models.insert(db, job.name, document, now).id
+    refuse_newer(db, job, job.asked_model)
+    return models.insert_learnt(db, job.asked_model, document, now).id
 
 
 def refuse_newer(db: Transaction, job: StoredJob, model_id: str) -> None:

@@ -153,22 +153,6 @@ def wake_expired(db: Transaction, before: Mapping[str, datetime]) -> None:
     db.execute(waking.values(state="buying"))
 
 
-def count_all(db: Transaction) -> tuple[int, int, int]:
-    """Return how many runs of a tenant go on, have ended, and what they have spent."""
-    is_ended = runs.c.state == "ended"
-    query = (
-        sa.select(
-            sa.func.count().filter(sa.not_(is_ended)),
-            sa.func.count().filter(is_ended),
-            sa.func.coalesce(sa.func.sum(sessions.c.spent), 0),
-        )
-        .join_from(runs, sessions, sessions.c.id == runs.c.session_id)
-        .where(is_own(runs))
-    )
-    n_running, n_ended, spent = tuple(execute(db, query).one())
-    return n_running, n_ended, int(spent)
-
-
 def list_ended(db: Transaction, session_ids: Collection[str]) -> dict[str, datetime]:
     """Return when runs of any tenant have ended, of those that have."""
     query = sa.select(runs.c.session_id, runs.c.ended_at).where(

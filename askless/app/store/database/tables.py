@@ -204,7 +204,11 @@ challenge_cases = sa.Table(
 # By these a tenant's rows are listed.
 for table in (keys, datasets, trainings, models, sessions):
     sa.Index(None, table.c.tenant_id, table.c.created_at)
-sa.Index(None, sessions.c.client_ref)
+# By all three: for one reference SQLite would read all sessions of a tenant.
+sa.Index(
+    "ix_sessions_reference",
+    *(sessions.c.tenant_id, sessions.c.client_ref, sessions.c.created_at),
+)
 # By these the cases of models are found that became known since a moment.
 sa.Index(None, sessions.c.model_id, sessions.c.state, sessions.c.updated_at)
 sa.Index(None, outcomes.c.tenant_id, outcomes.c.at)

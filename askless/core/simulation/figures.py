@@ -158,10 +158,11 @@ def estimate_auroc(
 ) -> Estimate | None:
     """Return the mean of the classes' areas under the ROC curve, with its interval.
 
-    `truth` and `chances` are (n_rows, n_classes). None where every class lacks weight
-    in its own rows or in all others.
+    `truth` and `chances` are (n_rows, n_classes). Classes count by the weight of their
+    rows, so that one of a few rows moves it little (Provost and Domingos 2001). None
+    where every class lacks weight in its own rows or in all others.
     """
-    areas, added, sizes = [], np.zeros(len(truth)), []
+    areas, shares, sizes, added = [], [], [], np.zeros(len(truth))
     for is_own, class_chances in zip(truth.T, chances.T, strict=True):
         sides = [rows.weights * is_own, rows.weights * ~is_own]
         if not (sides[0].any() and sides[1].any()):
@@ -173,18 +174,20 @@ def estimate_auroc(
         places = np.where(is_own, below[0], 1.0 - below[1])
         area = min(max(float(own @ places), 0.0), 1.0)
         areas.append(area)
-        for side in (own, rest):
-            size = effective_row_groups(side, rows)
-            sizes.append(size)
+        shares.append(sides[0].sum())
+        own_sizes = [effective_row_groups(side, rows) for side in (own, rest)]
+        sizes.append(min(own_sizes))
+        for side, size in zip((own, rest), own_sizes, strict=True):
             # n / (n - 1), since the area is estimated from the same rows.
             widening = math.sqrt(size / max(size - 1.0, 1.0))
-            added += widening * side * (places - area)
+            added += shares[-1] * widening * side * (places - area)
     if not areas:
         return None
-    area, fewest = float(np.mean(areas)), min(sizes)
-    if fewest < 2.0:
+    area = float(np.average(areas, weights=shares))
+    fewest = min((size for size in sizes if size >= 2.0), default=None)
+    if fewest is None:
         return Estimate(area, None)
-    spread = compute_standard_error(added / len(areas), rows)
+    spread = compute_standard_error(added / sum(shares), rows)
     if spread <= NO_SPREAD:
         # All cases here rank right, or all wrong; other cases need not. If all chances
         # are equal, there is no order in any rows.

@@ -31,13 +31,20 @@ class Gap(NamedTuple):
     n_cases: int
     #: (n_classes,), number of cases of each class
     by_class: IntArray
+    #: (n_classes,), number of cases of each class in the whole table
+    of_class: IntArray
     #: (n_classes,), whether the class has a larger share of these rows than of all
     is_overrepresented: BoolArray
 
     def scarce_classes(self, least_missing: int) -> IntArray:
-        """Return the overrepresented classes that have too few cases in the gap."""
+        """Return the overrepresented classes that have too few cases in the gap.
+
+        A class of less than `least_missing` cases in all judges nothing: else a single
+        row of a tiny class would do so for the whole table.
+        """
         is_scarce = CLASS_PART * self.by_class < least_missing
-        return np.flatnonzero(self.is_overrepresented & is_scarce)
+        judges = self.of_class >= least_missing
+        return np.flatnonzero(self.is_overrepresented & is_scarce & judges)
 
     def is_informative(self, least_missing: int) -> bool:
         """Return whether there are enough cases for the gap to count as information."""
@@ -59,6 +66,8 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
     n_classes, weights = len(dataset.classes), dataset.weights
     priors = dataset.priors / weights.sum()
     row_groups = dataset.row_group_idxs
+    cases = np.unique((row_groups * n_classes + dataset.targets)[weights > 0])
+    of_class = np.bincount(cases % n_classes, minlength=n_classes)
     for idx, column in enumerate(dataset.values.T):
         is_gone = np.isnan(column) & ~mask_of_silent(column)
         rows = np.flatnonzero(is_gone & (weights > 0))
@@ -73,6 +82,7 @@ def measure_gaps(dataset: Dataset) -> Iterator[tuple[int, Gap]]:
                 n_rows=rows.size,
                 n_cases=np.unique(groups).size,
                 by_class=np.bincount(cases % n_classes, minlength=n_classes),
+                of_class=of_class,
                 is_overrepresented=shares > shares.sum() * priors * (1.0 + SLACK),
             ),
         )
@@ -83,8 +93,8 @@ def list_informative_features(dataset: Dataset, least_missing: int) -> BoolArray
 
     Such a feature is missing in at least `least_missing` cases, and in a quarter as
     many of each class that is overrepresented there: whose share of these rows, by
-    weight, exceeds its share of all rows. Rows of weight 0 are not counted, and the
-    rows of one row group are one case.
+    weight, exceeds its share of all rows, and that has `least_missing` cases in all.
+    Rows of weight 0 are not counted, and the rows of one row group are one case.
 
     Parameters
     ----------

@@ -56,13 +56,9 @@ def test_figures_are_those_of_scikit_learn(n_classes):
 
     found = figures_of(rows)
 
-    assert found.auroc.value == pytest.approx(
-        roc_auc_score(rows.targets, said, multi_class="ovr", **options)
-        if n_classes == 2
-        else np.mean(
-            [roc_auc_score(rows.targets == k, said[:, k], **options) for k in range(4)]
-        )
-    )
+    ranked = {"multi_class": "ovr", "average": "weighted"} if n_classes > 2 else {}
+    auroc = roc_auc_score(rows.targets, said, **ranked, **options)
+    assert found.auroc.value == pytest.approx(auroc)
     assert found.log_loss.value == pytest.approx(
         log_loss(rows.targets, chances, **options)
     )
@@ -125,6 +121,17 @@ def test_interval_of_auroc_is_that_of_delong():
     reach = 1.959963984540054 * spread / (wins.mean() * (1 - wins.mean()))
     assert found.value == pytest.approx(wins.mean())
     assert odds[1] - odds[0] == pytest.approx(2 * reach)
+
+
+def test_a_class_of_one_row_leaves_auroc_its_interval():
+    rows = draw(60, 2)
+    chances = np.pad(rows.chances, ((0, 0), (0, 0), (0, 1)))
+    targets = rows.targets.copy()
+    targets[0] = 2
+
+    found = figures_of(rows._replace(targets=targets, chances=chances)).auroc
+
+    assert found.interval is not None
 
 
 @pytest.mark.slow

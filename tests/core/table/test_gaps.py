@@ -50,7 +50,9 @@ def naive_informative(dataset, least):
             ]
             speaks = sums[0] * sums[3] > sums[2] * sums[1] * (1 + 1e-9)
             n_cases = len({groups[row] for row in its})
-            is_told &= not speaks or n_cases >= least / 4
+            own = [row for row in everyone if dataset.targets[row] == position]
+            judges = len({groups[row] for row in own}) >= least
+            is_told &= not speaks or not judges or n_cases >= least / 4
         found.append(bool(missing) and is_told)
     return found
 
@@ -88,6 +90,11 @@ def test_missing_is_information_from_so_many_rows_on(n_missing, expected):
 @pytest.mark.parametrize(("n_missing", "expected"), [((16, 4), False), ((15, 5), True)])
 def test_class_that_is_spoken_for_needs_a_quarter_as_many(n_missing, expected):
     assert is_informative(gappy(*n_missing, sizes=(300, 20))) == expected
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(1, True), (19, True), (20, False)])
+def test_a_tiny_class_does_not_judge(n_rows, expected):
+    assert is_informative(gappy(20, 0, 1, sizes=(400, 200, n_rows))) == expected
 
 
 def test_class_that_is_not_spoken_for_needs_none():
@@ -273,12 +280,12 @@ def test_note_names_the_features_that_count_and_those_that_do_not(note, missing)
 
 
 def test_note_says_what_there_is_too_little_of():
-    targets = (np.arange(300) < 5).astype(np.int64)
-    columns = {"a": column_of(300, range(3, 30))}
+    targets = (np.arange(300) < 24).astype(np.int64)
+    columns = {"a": column_of(300, range(21, 48))}
     dataset = named(columns, targets)
     grouped = replace(dataset, row_groups=np.arange(300) // 20)
 
-    assert "a (27 of 300 rows, 2 of class class 1)." in note_gaps(dataset, 20)
+    assert "a (27 of 300 rows, 3 of class class 1)." in note_gaps(dataset, 20)
     assert "a (27 of 300 rows, of 2 groups)." in note_gaps(grouped, 20)
 
 

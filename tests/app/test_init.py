@@ -211,8 +211,11 @@ def test_prices_and_groups_come_from_a_table(tmp_path):
     assert made.notes[-1] == "c: has no price, so its cost is 1"
 
 
-def test_bundles_come_from_a_table(tmp_path):
-    path = priced(tmp_path, "feature,cost,group,price\na,,scan,9\nb,,scan,9\nc,1,,\n")
+@pytest.mark.parametrize("prices", [("9", "9"), ("9", ""), ("", "9")])
+def test_bundles_come_from_a_table(tmp_path, prices):
+    first, second = prices
+    text = f"feature,cost,group,price\na,,scan,{first}\nb,,scan,{second}\nc,1,,\n"
+    path = priced(tmp_path, text)
 
     made = draft(TABLE, path)
 
@@ -234,6 +237,7 @@ def test_bundles_come_from_a_table(tmp_path):
         ("feature,cost\na,1\na,2\n", "prices, row 2: feature must stand once"),
         ("feature,cost\na,-1\n", "prices, row 1: cost must be an amount such as 12.50"),
         ("feature,cost\na,\n", "prices, row 1: cost is required"),
+        ("feature,cost,group,fee\na,,g,2\n", "members of a bundle, which has a price"),
         ("feature,cost,fee\na,1,2\n", "name the group"),
         ("feature,cost,group,fee\na,1,g,2\nb,1,g,3\n", "row 2: fee must be the same"),
         ("feature,cost,group,fee\na,1,g,x\n", "row 1: fee must be an amount"),

@@ -21,6 +21,8 @@ class PriceTable:
     groups: dict[str, str] = field(default_factory=dict)
     fees: dict[str, float] = field(default_factory=dict)
     prices: dict[str, float] = field(default_factory=dict)
+    #: features without a cost, and where they stand
+    costless: dict[str, str] = field(default_factory=dict)
 
 
 def read_prices(source: Source, names: list[str]) -> PriceTable:
@@ -44,6 +46,15 @@ def read_prices(source: Source, names: list[str]) -> PriceTable:
     for number, values in enumerate(zip(*cells, strict=True), start=1):
         row = dict(zip(columns, values, strict=True))
         refusals += read_row(table, row, f"prices, row {number}", names)
+    # A member of a bundle needs no cost: one of its rows has the price of all.
+    rule = (
+        "cost is required: only the members of a bundle, which has a price, need none"
+    )
+    refusals += [
+        Refusal(where, rule, name)
+        for name, where in table.costless.items()
+        if table.groups.get(name) not in table.prices
+    ]
     refusals += [
         Refusal("prices", "a group has a fee, or as a bundle a price", repr(group))
         for group in table.fees.keys() & table.prices.keys()
@@ -78,9 +89,8 @@ def read_row(
     cost = read_price_cell(row["cost"], "cost", where, refusals)
     if cost is not None:
         table.costs[name] = cost
-    # A member of a bundle needs no cost: the bundle has one price.
-    elif row["cost"] is None and row.get("price") is None:
-        refusals.append(Refusal(where, "cost is required"))
+    elif row["cost"] is None:
+        table.costless[name] = where
     return refusals
 
 

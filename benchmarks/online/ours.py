@@ -8,7 +8,6 @@ from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.curves import evaluate
 from askless.core.table.dataset import ClassLabel, Dataset
-from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster
 from askless.core.training.params import BoostParams
@@ -95,5 +94,5 @@ def ensemble_of(booster: OnlineBooster, classes: tuple[ClassLabel, ...]) -> Ense
         alphas=tuple(alpha for _, alpha in stumps),
         priors=(1 / len(classes),) * len(classes),
         algorithm="online",
-        policy=ALGORITHMS["online"].policy,
+        policy="sample",
     )

@@ -111,7 +111,7 @@ ALGORITHMS = {
         is_binary=True,
     ),
     "online": Algorithm(
-        "sample", grow_by_values(grow_online), needs_values=True, is_online=True
+        "ordered", grow_by_values(grow_online), needs_values=True, is_online=True
     ),
     "decision_tree": Algorithm(
         "ordered",

@@ -93,7 +93,7 @@ def start_learning(
         alphas=(),
         priors=tuple(priors.tolist()),
         algorithm=params.algorithm,
-        policy="sample",
+        policy="ordered",
         calibrations=calibrations,
     )
     return Model("model", ensemble, "y", learning=learning)

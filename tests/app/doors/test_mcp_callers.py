@@ -174,7 +174,7 @@ def test_arguments_that_break_a_rule_are_refused_by_their_names(
         ("list_models", {"limit": 0}, "limit"),
         ("list_models", {"after": "x"}, "after"),
         ("start_case", {"model": "clinic"}, "budget"),
-        ("start_case", {"model": "clinic", "budget": "60"}, "budget"),
+        ("start_case", {"model": "clinic", "budget": "much"}, "budget"),
         ("start_case", {"model": "clinic", "budget": -1}, "budget"),
         ("start_case", {"model": "clinic", "budget": 1, "known": {"x": 1}}, "known.x"),
         ("answer", {"case": case}, "answers"),

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+import sqlalchemy as sa
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -270,7 +271,9 @@ class Settings(BaseSettings):
     def url(self) -> str:
         """The database as SQLAlchemy names it."""
         if self.database_url is None:
-            return f"sqlite:///{self.home_dir / 'askless.db'}"
+            path = str(self.home_dir / "askless.db")
+            # Quoted: ?, # and % mean something in a URL.
+            return sa.URL.create("sqlite", database=path).render_as_string()
         for prefix in ("postgresql://", "postgres://"):
             if self.database_url.startswith(prefix):
                 return "postgresql+psycopg://" + self.database_url[len(prefix) :]

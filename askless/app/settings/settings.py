@@ -21,6 +21,8 @@ from askless.app.settings.hosts import is_loopback
 DEMO_NOTE = "Demo on public data. Not medical advice."
 # Far above what one machine trains on in a day; a key may have limits of its own.
 SHAPES = {"rows": 50_000_000, "columns": 100_000, "rounds": 100_000}
+# Event streams of a key that are open in a process: a thousand take a fifth of a core.
+MOST_STREAMS = 1_000
 #: Other protocols that the service can speak.
 DoorName = Literal["inference", "mcp", "fhir", "cds"]
 
@@ -248,6 +250,7 @@ class Settings(BaseSettings):
             requests_per_minute=self.limit_requests_per_minute,
             trainings=self.limit_trainings,
             sessions=self.limit_sessions,
+            streams=MOST_STREAMS,
             dataset_bytes=self.limit_dataset_bytes,
             **SHAPES,
         )

@@ -154,7 +154,8 @@ def is_recent(resource: Json, now: datetime) -> bool:
 router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)
 # Version 2 of the scopes; `launch`: the patient whom the record shows.
 SCOPE = "launch openid fhirUser patient/Patient.r patient/Observation.rs"
-PATIENT = re.compile(r"[A-Za-z0-9.-]{1,64}")
+# Of dots alone an id would name another address of the record system.
+PATIENT = re.compile(r"(?!\.+$)[A-Za-z0-9.-]{1,64}")
 UNKNOWN = "Only a record system that this service knows can launch it."
 NO_PATIENT = "The record system named no patient. Please open one, and launch again."
 NO_MODEL = "There is no model {} here. Whoever set up the launch can name another."

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 from pydantic import Field
@@ -153,8 +154,9 @@ class Settings(BaseSettings):
     )
     address: str | None = Field(
         default=None,
-        pattern=r"^https?://[^\s/]+(/\S*)?$",
-        description="What people open in a browser; printed at the start.",
+        pattern=r"^https?://[^\s/?#]+(/[A-Za-z0-9._~-]+)*/?$",
+        description="What people open in a browser; printed at the start. Its path is "
+        "before each link.",
     )
     demo: bool = Field(
         default=False,
@@ -260,6 +262,12 @@ class Settings(BaseSettings):
         """The address that people open, which those that they sign in at know."""
         assert self.address is not None, "checked with the settings"
         return self.address.rstrip("/")
+
+    @property
+    def path(self) -> str:
+        """The path of a proxy that the service is below; "" for none."""
+        address = "" if self.address is None else self.address
+        return urlsplit(address).path.rstrip("/")
 
     @property
     def page_note(self) -> str | None:

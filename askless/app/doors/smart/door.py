@@ -19,7 +19,7 @@ from askless.app.doors.records.observations import (
     effective_time,
     list_resources,
     map_codes,
-    read_known,
+    read_record,
     to_seconds,
 )
 from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError, Registration
@@ -254,7 +254,7 @@ async def open_session(
     records = Records(ehr.base, str(done.token.get("access_token")), granted)
     now = state.clock()
     results = await records.fetch_results(patient, catalogue, now)
-    known = read_known(results, catalogue, now, patient)
+    known = read_record(results, catalogue, now, patient).known
     order = {
         "model": name,
         "budget": ehr.setting.budget,

@@ -21,6 +21,8 @@ class CommandEntry(NamedTuple):
     module: str
     function: str
     sentence: str
+    #: whether it says itself that kernels are compiled, after its first answer
+    is_light: bool = False
 
 
 TRY = {
@@ -128,6 +130,7 @@ OPERATE = {
     "mcp": CommandEntry(
         *("serving.mcp", "serve_agent"),
         "Speak the Model Context Protocol over stdio, for an agent on this machine.",
+        is_light=True,
     ),
     "verify": CommandEntry(
         *("serving.verifying", "verify_receipt"),
@@ -159,7 +162,7 @@ class Commands(TyperGroup):
         if name is None:
             return name, command, rest
         command = load_command(name)
-        if not ctx.resilient_parsing:
+        if not (ctx.resilient_parsing or COMMANDS[name].is_light):
             watched = import_module("askless.app.cli.options").print_compiling()
             ctx.with_resource(watched)
         return name, command, rest

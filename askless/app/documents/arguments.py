@@ -36,7 +36,9 @@ def read_value(schema: Json, named: Json, value: Any) -> Any:
     options = [*list_options(schema, named)]
     if isinstance(value, str) and not any(map(is_text, options)):
         value = parse_text(value, options)
-    option = next((option for option in options if has_type(option, value)), {})
+    option = next((option for option in options if has_type(option, value)), None)
+    if option is None:
+        return value
     if isinstance(value, list) and "items" in option:
         return [read_value(option["items"], named, item) for item in value]
     if isinstance(value, dict):

@@ -15,6 +15,11 @@ pytest_plugins = ["tests.app.conftest_http"]
 DOORS = ["mcp"]
 
 
+DEEP: Any = {}
+for _ in range(900):
+    DEEP = {"a": DEEP}
+
+
 def read(tool: str, arguments: Json) -> Any:
     return read_arguments(DESCRIBED[tool].input_schema, arguments)
 
@@ -59,6 +64,7 @@ def test_a_text_is_what_its_schema_has(tool: str, sent: Json, meant: Json) -> No
         ("start_case", {"budget": True, "stop": "[1]", "known": "63"}),
         ("start_case", {"known": '{"age": 1, "age": 2}', "aim": 3, "nonsense": "3"}),
         ("answer", {"answers": "[" * 100_000}),
+        ("start_case", {"nonsense": DEEP, "known": {"age": DEEP}}),
     ],
 )
 def test_what_does_not_fit_stays(tool: str, sent: Json) -> None:

@@ -1,6 +1,7 @@
 """Values as records write them: coded yes and no, and numbers in units of UCUM."""
 
-from functools import cache
+import re
+from functools import cache, lru_cache
 from typing import Any
 
 from askless.core.catalogue.catalogue import Feature
@@ -28,8 +29,8 @@ CODED: dict[tuple[str, str], bool] = {
         for code in ("Y", "N")
     },
 }
-# Units of UCUM have no spaces and are short; others are not parsed.
-MOST_UNIT = 60
+# Units of UCUM have no spaces and are short. Powers such as 10*9999999 would take long.
+PARSED_UNIT = re.compile(r"(?!.*\d{4})[!-~]{1,60}")
 # Digits of a converted number; the rest is the error of floats.
 DIGITS = 12
 
@@ -51,16 +52,27 @@ def convert(feature: Feature, value: float, unit: str) -> float | None:
 
 def convert_units(value: float, unit: str, wanted: str) -> float | None:
     """Return a number in another unit of UCUM; None where there is no such way."""
-    if max(len(unit), len(wanted)) > MOST_UNIT:
+    parsed, parsed_wanted = parse_unit(unit), parse_unit(wanted)
+    if parsed is None or parsed_wanted is None:
         return None
-    registry = load_units()
     try:
-        quantity = registry.Quantity(value, registry.from_ucum(unit))
-        converted = float(quantity.to(registry.from_ucum(wanted)).magnitude)
-    # The libraries raise many kinds for what is no unit, or none that they know.
+        quantity = load_units().Quantity(value, parsed)
+        converted = float(quantity.to(parsed_wanted).magnitude)
+    # The libraries raise many kinds, here and below.
     except Exception:
         return None
     return float(f"{converted:.{DIGITS}g}")
+
+
+@lru_cache(maxsize=1000)
+def parse_unit(text: str) -> Any:
+    """Return a unit of UCUM; None for what is none, or one that is not known."""
+    if not PARSED_UNIT.fullmatch(text):
+        return None
+    try:
+        return load_units().from_ucum(text)
+    except Exception:
+        return None
 
 
 @cache

@@ -55,12 +55,17 @@ class KeySet:
 
     async def find(self, name: str) -> jwt.PyJWK:
         """Return a key; raise KeyError for none, or FetchError."""
-        if self.is_due(name) and not (name in self.keys and self.lock.locked()):
+        if self.is_due(name) and not (self.lock.locked() and self.is_usable(name)):
             async with self.lock:
                 # Another may have fetched it meanwhile, or failed.
                 if self.is_due(name):
                     await self.renew(name)
         return self.keys[name]
+
+    def is_usable(self, name: str) -> bool:
+        """Return whether a key may be used though its set is no longer fresh."""
+        is_recent = time.monotonic() - self.fetched_at <= LASTS_S
+        return name in self.keys and is_recent
 
     def is_due(self, name: str) -> bool:
         age_s = time.monotonic() - self.fetched_at
@@ -77,7 +82,7 @@ class KeySet:
             else:
                 self.fetched_at = time.monotonic()
                 return
-        if name not in self.keys or time.monotonic() - self.fetched_at > LASTS_S:
+        if not self.is_usable(name):
             raise FetchError
 
 

@@ -54,23 +54,26 @@ class EventFeed:
 
     blocks: list[bytes] = field(default_factory=list)
     has_ended: bool = False
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
+    #: in the order in which they came
+    waiting: dict[asyncio.Future[None], None] = field(default_factory=dict)
     n_clients: int = 0
     is_broken: bool = False
 
     async def wait(self) -> bool:
         """Wait for more; return False if nothing came for `PING_S`."""
         more = asyncio.get_running_loop().create_future()
-        self.waiting.append(more)
+        self.waiting[more] = None
         try:
             await asyncio.wait_for(more, PING_S)
         except TimeoutError:
             return False
+        finally:
+            self.waiting.pop(more, None)
         return True
 
     def wake(self) -> Iterator[None]:
         """Wake the streams that wait now; yield after each `WOKEN_AT_ONCE`."""
-        waiting, self.waiting = self.waiting, []
+        waiting, self.waiting = self.waiting, {}
         for place, more in enumerate(waiting, 1):
             # One that has hung up, or got a ping, waits no more.
             if not more.done():

@@ -203,6 +203,8 @@ UNITS = [
     (6, "mmol/L", None),
     (6, "nonsense", None),
     (6, "m" * 10_000, None),
+    (6, "10*99999999.mg/dL", None),
+    (0.6, "10*1.mg/dL", 6),
     (1e308, "kg/L", None),
 ]
 

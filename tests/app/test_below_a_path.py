@@ -112,8 +112,10 @@ def test_cookies_and_redirects_are_below_the_path(
     root = browser.get("/", **asked)  # type: ignore[arg-type]  # as httpx has it
     signed_in.cookies.clear()
     closed = browser.get("/ui/models", **asked)  # type: ignore[arg-type]  # as httpx has it
+    slash = browser.get("/models/", **asked)  # type: ignore[arg-type]  # as httpx has it
 
     assert root.headers["location"] == f"{PATH}/ui"
+    assert slash.headers["location"] == f"{PATH}/models"
     assert closed.headers["location"].startswith(f"{PATH}/ui/sign-in?next=")
 
 

@@ -7,7 +7,7 @@ redirects, cookies, and the links and forms of pages.
 
 import re
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # Attributes of pages that have addresses. What a user has typed has no plain quote.
@@ -31,15 +31,22 @@ class ProxyPath:
             raw_path = scope.get("raw_path") or path.encode()
             below = raw_path[len(self.path) :] or b"/"
             scope = {**scope, "path": path[len(self.path) :] or "/", "raw_path": below}
-        answer = PrefixedResponse(self.path, send, is_head=scope["method"] == "HEAD")
+        host = Headers(scope=scope).get("host", "")
+        answer = PrefixedResponse(
+            self.path,
+            f"{scope.get('scheme', 'http')}://{host}",
+            send,
+            is_head=scope["method"] == "HEAD",
+        )
         await self.app(scope, receive, answer.send)
 
 
 class PrefixedResponse:
     """A response on its way; that of a page is held until it is complete."""
 
-    def __init__(self, path: str, send: Send, *, is_head: bool) -> None:
+    def __init__(self, path: str, origin: str, send: Send, *, is_head: bool) -> None:
         self.path = path
+        self.origin = origin
         self.pass_on = send
         self.is_head = is_head
         self.start: Message | None = None
@@ -75,7 +82,8 @@ class PrefixedResponse:
         return page
 
     def change_headers(self, headers: MutableHeaders) -> None:
-        location = headers.get("location", "")
+        # The framework adds or takes off a slash by a whole address.
+        location = headers.get("location", "").removeprefix(self.origin)
         if location.startswith("/") and not location.startswith("//"):
             headers["location"] = self.path + location
         cookies = headers.getlist("set-cookie")

@@ -29,6 +29,7 @@ FULL_FILES = frozenset(
         "tests/app/doors/test_mcp_stdio.py",
         "tests/app/doors/test_mlflow.py",
         "tests/app/doors/test_triton.py",
+        "tests/app/test_below_a_path.py",
         "tests/app/test_cluster.py",
         "tests/app/test_dask.py",
         "tests/app/test_dask_deaths.py",

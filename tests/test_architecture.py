@@ -162,6 +162,7 @@ ARROWS = {
     ),
     "app.doors.fhir": (
         *(*LEAVES, "app.doors.fhir", "app.http.plumbing", "app.service"),
+        "app.doors.records.answers",
         *("app.documents", "app.store.database.transactions", "core"),
     ),
     # People come back from signing in elsewhere to pages.
@@ -267,6 +268,7 @@ ONLY_FROM = {
     },
     "narwhals": ("core.estimator.frames",),
     "jwt": ("app.doors.sign_in.tokens",),
+    "ucumvert": ("app.doors.records.answers",),
     "authlib": ("app.doors.sign_in.auth_servers", "app.doors.sign_in.flows"),
     "fhir": ("app.doors.fhir",),
     "fhir_core": ("app.doors.fhir",),

@@ -7,10 +7,23 @@ import json
 import logging
 import sys
 import traceback
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 LOGGER = logging.getLogger("askless")
+# Errors of a group whose places are logged.
+MOST_GROUPED = 5
+
+
+def list_grouped(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of those in it, or an error itself."""
+    if isinstance(error, BaseExceptionGroup):
+        for grouped in error.exceptions:
+            yield from list_grouped(grouped)
+    else:
+        yield error
 
 
 class JsonLines(logging.Formatter):
@@ -24,9 +37,15 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            kind, _, trace = record.exc_info
+            kind, error, trace = record.exc_info
             line["error"] = None if kind is None else kind.__qualname__
-            line["trace"] = "".join(traceback.format_tb(trace))
+            traces = [trace]
+            if isinstance(error, BaseExceptionGroup):
+                grouped = [*list_grouped(error)][:MOST_GROUPED]
+                line["errors"] = [type(cause).__qualname__ for cause in grouped]
+                traces += [cause.__traceback__ for cause in grouped]
+            lines = chain.from_iterable(map(traceback.format_tb, traces))
+            line["trace"] = "".join(lines)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 

@@ -34,6 +34,7 @@ from askless.app.http import (
 from askless.app.http.plumbing import contract
 from askless.app.http.plumbing.auth import Guard, needs
 from askless.app.http.plumbing.deps import MAX_WRITERS
+from askless.app.http.plumbing.layers.below import ProxyPath
 from askless.app.http.plumbing.layers.edge import Edge
 from askless.app.http.plumbing.layers.errors import HANDLERS
 from askless.app.http.plumbing.layers.gate import Gate
@@ -124,7 +125,8 @@ class Askless(FastAPI):
             settings.max_upload_bytes,
         )
         translated = TranslatedProblems(edge, self.state.translations)
-        return ProblemPages(translated, self)
+        pages = ProblemPages(translated, self)
+        return ProxyPath(pages, settings.path) if settings.path else pages
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -182,6 +184,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         lifespan=lifespan,
         exception_handlers=HANDLERS | site.HANDLERS,
         telemetry=telemetry_options(settings),
+        servers=[{"url": settings.path}] if settings.path else None,
     )
     state = app.state
     state.settings = settings

@@ -309,6 +309,7 @@ class Limits:
     requests_per_minute: int | None = None
     trainings: int | None = None
     sessions: int | None = None
+    streams: int | None = None
     dataset_bytes: int | None = None
     rows: int | None = None
     columns: int | None = None

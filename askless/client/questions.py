@@ -1,6 +1,5 @@
 """Questions of a session, and the answers that each accepts."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack
@@ -75,9 +74,15 @@ class AsyncQuestion(AnyQuestion, Awaited):
 
 
 def has_value(values: Mapping[str, Any], feature: str) -> bool:
-    """Return whether a mapping has a value that is not missing."""
-    value = values.get(feature)
-    return value is not None and not (isinstance(value, float) and math.isnan(value))
+    """Return whether a mapping has a value that is not missing.
+
+    Missing are None, an empty text, NaN, and what pandas has for a missing cell. None
+    of the last two equals itself.
+    """
+    value = to_python(values.get(feature))
+    if isinstance(value, str):
+        return bool(value.strip())
+    return value is not None and (value == value) is True  # not NaN
 
 
 def split_by_value(

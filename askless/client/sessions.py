@@ -174,7 +174,8 @@ class AnySession(Generic[QuestionT]):
     ) -> None:
         """Answer all questions from a mapping, then all pending results.
 
-        Values that it lacks, or that are None or NaN, are answered as unavailable.
+        A row of the training's table will do, as `csv` or pandas reads it. Values that
+        it lacks, empty texts, None and NaN are answered as unavailable.
         `goes_on` continues past the advice to stop; `flags` are those of `answer`.
         """
         while (question := self.question) and (goes_on or not self.should_stop):

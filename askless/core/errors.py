@@ -1,6 +1,6 @@
 """The exceptions of core. A refusal names the field, the rule and the wrong value."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -49,6 +49,12 @@ def nearest_hint(word: str, known: Iterable[str]) -> str:
     """Return the end of a rule that names the nearest known word; "" if none is."""
     nearest = find_nearest(word, known)
     return "" if nearest is None else f"; the nearest is {nearest!r}"
+
+
+def list_some(words: Sequence[str], most: int) -> str:
+    """Return the first words of a list as text, and how many more there are."""
+    n_more = len(words) - most
+    return ", ".join(words[:most]) + (f" and {n_more} more" if n_more > 0 else "")
 
 
 class CoreError(Exception):

@@ -17,10 +17,10 @@ START_WITHIN_S = 120.0
 
 
 @contextmanager
-def serving(home: Path, **settings: str) -> Iterator[str]:
+def serving(home: Path, port: int = 0, **settings: str) -> Iterator[str]:
     """Serve from a fresh folder, with a worker; return the address once it is ready.
 
-    `settings` are variables of the environment.
+    `settings` are variables of the environment. Without a port it takes a free one.
     """
     environment = (
         {
@@ -33,7 +33,7 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
     )
     with (home / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "askless.app.cli", "serve", "--port", "0"],
+            [sys.executable, "-m", "askless.app.cli", "serve", "--port", str(port)],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
@@ -45,8 +45,10 @@ def serving(home: Path, **settings: str) -> Iterator[str]:
         said = server.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", said)
         assert found, (said, (home / "server.log").read_text())
-        until(lambda: is_ready(found[0]), START_WITHIN_S)
-        yield found[0]
+        # A server behind a proxy says the proxy's address.
+        address = f"http://127.0.0.1:{port}" if port else found[0]
+        until(lambda: is_ready(address), START_WITHIN_S)
+        yield address
     finally:
         server.send_signal(signal.SIGTERM)
         try:

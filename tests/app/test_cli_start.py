@@ -7,7 +7,7 @@ import sys
 import pytest
 from numba.core import event
 
-from askless.app.cli import COMMANDS, load_command, options
+from askless.app.cli import COMMANDS, GROUPS, load_command, options
 
 # What takes long to import.
 DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi"}
@@ -27,7 +27,7 @@ def modules_of(code):
 def test_help_and_version_import_nothing_dear():
     loaded = modules_of("""
 import sys
-from askless.app.cli import main
+from askless.app.cli import GROUPS, main
 for words in (["--help"], ["--version"], []):
     sys.argv = ["askless", *words]
     try:
@@ -43,7 +43,7 @@ for words in (["--help"], ["--version"], []):
 # Each of the three reads all that the command imports, in a process of its own.
 @pytest.mark.full
 def test_command_starts_without_what_few_of_them_need():
-    loaded = modules_of("from askless.app.cli import models, tables")
+    loaded = modules_of("from askless.app.cli import GROUPS, models, tables")
 
     assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & loaded == set()
 
@@ -53,7 +53,7 @@ def test_commands_service_and_worker_start_without_what_extras_bring():
     loaded = modules_of("""
 import importlib, pkgutil
 import askless.app.main, askless.app.worker
-from askless.app.cli import COMMANDS, load_command
+from askless.app.cli import COMMANDS, GROUPS, load_command
 for name in COMMANDS:
     load_command(name)
 for module in pkgutil.iter_modules(askless.app.worker.__path__):
@@ -74,6 +74,14 @@ def test_help_names_each_command(run):
     shown = run("--help").out
 
     assert [name for name in COMMANDS if name not in shown] == []
+
+
+def test_help_has_its_commands_in_groups(run):
+    lines = run("--help").out.splitlines()
+
+    titles = [words[1] for line in lines if (words := line.split("─ "))[1:]]
+    assert [title.split()[0] for title in titles] == ["Options", *GROUPS]
+    assert len(GROUPS) == 4
 
 
 def test_slip_in_a_command_is_told_the_nearest_one(run):

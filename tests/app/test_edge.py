@@ -2,7 +2,9 @@
 
 import asyncio
 import errno
+import json
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -10,10 +12,12 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import InternalError, OperationalError
+from starlette.requests import ClientDisconnect
 
 from askless.app.http.plumbing.deps import get_read_db
 from askless.app.http.plumbing.layers.edge import OTHER, Exchange
 from askless.app.http.plumbing.layers.metrics import MOST_UNITS, Metrics
+from askless.app.logs import JsonLines
 from tests.applications import OVERRIDES
 
 pytest_plugins = ["tests.app.conftest_http"]
@@ -34,6 +38,9 @@ class IdleError(Exception):
     sqlstate = "25P03"
 
 
+GONE = ClientDisconnect()
+
+
 def failing(error: Exception) -> Callable[[], NoReturn]:
     def fail() -> NoReturn:
         raise error
@@ -51,6 +58,7 @@ def failing(error: Exception) -> Callable[[], NoReturn]:
         (InternalError("", {}, ReadOnlyError("read-only")), 503, "http.unavailable"),
         (InternalError("", {}, IdleError("idle")), 503, "http.unavailable"),
         (InternalError("", {}, Exception(SECRET)), 500, "http.crashed"),
+        (ExceptionGroup("", [ValueError(SECRET), GONE]), 500, "http.crashed"),
     ],
 )
 def test_a_failure_of_ours_is_logged_once_and_tells_nothing(
@@ -81,6 +89,35 @@ def test_a_failure_of_ours_is_logged_once_and_tells_nothing(
     assert SECRET not in str(
         [record.__dict__.get("fields") for record in caplog.records]
     )
+
+
+@pytest.mark.parametrize("error", [GONE, ExceptionGroup("", [GONE, GONE])])
+def test_errors_of_hanging_up_alone_are_none(
+    caplog: pytest.LogCaptureFixture,
+    client: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setitem(OVERRIDES, get_read_db, failing(error))
+
+    assert client.get("/models").status_code == 499
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+@pytest.mark.usefixtures("engine_name")
+def test_of_a_group_its_errors_are_logged() -> None:
+    error = ExceptionGroup(SECRET, [ValueError(SECRET), ExceptionGroup("", [GONE])])
+    try:
+        failing(error)()
+    except ExceptionGroup:
+        record = logging.makeLogRecord({"exc_info": sys.exc_info()})
+
+    line = json.loads(JsonLines().format(record))
+
+    assert line["error"] == "ExceptionGroup"
+    assert line["errors"] == ["ValueError", "ClientDisconnect"]
+    assert SECRET not in str(line)
 
 
 def exchange_of(app: FastAPI, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

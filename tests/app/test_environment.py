@@ -4,12 +4,15 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from askless.app.settings.environment import list_installed_doors, read_settings
+from askless.app.settings.settings import Settings
+from askless.app.store.blobs import Blobs
 from askless.core.errors import RefusedError
 
 
@@ -292,6 +295,21 @@ def test_files_are_for_their_user_alone_and_those_of_before_too(
         "uploads/old": "0o600",
     }
     assert os.umask(umask) == umask
+
+
+@pytest.mark.parametrize("name", ["a?b", "c#d", "100%", "a%20b", "a b", "a::b", "ä;&"])
+def test_folder_of_any_name_holds_database_and_uploads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Any], name: str
+) -> None:
+    home = tmp_path / name
+    monkeypatch.setenv("ASKLESS_HOME", str(home))
+
+    assert run("keys", "create", "mine").code == 0
+    Blobs(Settings(home=home).blobs_url).write("table", BytesIO(b"a"))
+
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert rights(home)["askless.db"] == "0o600"
+    assert (home / "uploads" / "table").read_bytes() == b"a"
 
 
 def test_folder_that_holds_other_files_stays_as_it_is(

@@ -8,6 +8,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from askless.app.store import sessions
+from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.model.hypotheses import Stump
 from tests.app.clinic import (
     Answer,
     Json,
@@ -16,6 +18,7 @@ from tests.app.clinic import (
     many,
 )
 from tests.app.tenants import transaction
+from tests.small import ensemble_of
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -142,6 +145,80 @@ def test_a_category_that_training_did_not_see_is_kept_once_it_is_accepted(
     assert after["answers"][0]["value"] == "other"
     assert changed["answers"][0]["value"] == "diverse"
     assert charges(client, session) == [("sex", 0.5)]
+
+
+def test_a_cell_of_the_table_is_an_answer(
+    client: TestClient, put: Put, start: Start, answer: Answer
+) -> None:
+    stumps = [Stump(idx, idx and 0.5, (1,), is_category=not idx) for idx in range(3)]
+    catalogue = Catalogue(
+        (
+            Feature("sex", "category", categories=("1", "2.0", "True")),
+            Feature("age", missing=("-1",)),
+            Feature("fbs", "boolean"),
+        )
+    )
+    model = put(ensemble_of(stumps, catalogue), "coded")
+    cells = [
+        *((("sex", 1), "1"), (("sex", 1.0), "1"), (("sex", 2), "2.0")),
+        *((("sex", True), "True"), (("age", "63"), 63), (("age", "1 063.5"), 1063.5)),
+        *((("fbs", "no"), False), (("fbs", "1"), True)),
+    ]
+    known = {"age": "63", "sex": 2}
+
+    shown = {
+        cell: answer(start(None, model=model), cell).json()["answers"][0]["value"]
+        for cell, _ in cells
+    }
+    body = {"model": model, "budget": None, "known": known}
+    started = client.post("/predict", json=body).json()
+
+    assert shown == dict(cells)
+    assert [item["value"] for item in started["answers"]] == ["2.0", 63]
+
+
+def test_what_no_cell_says_is_refused(start: Start, answer: Answer) -> None:
+    session = start(60.0)
+    rules = {
+        ("age", "sixty"): "must be a finite number",
+        ("age", "?"): "must be a value: this stands for a missing one",
+        ("fbs", "perhaps"): "must be true or false",
+        ("sex", 3): "must be a category that training saw, one of female, male",
+    }
+
+    for given, rule in rules.items():
+        (error,) = answer(session, given).json()["errors"]
+
+        assert error["field"] == "answers[0].value"
+        assert error["rule"].startswith(rule)
+
+
+def test_an_answer_has_a_value_by_default(client: TestClient, start: Start) -> None:
+    path = f"/predict/{start(60.0)['id']}/answers"
+
+    taken = client.post(path, json={"answers": [{"feature": "age", "value": 63}]})
+    lacking = client.post(path, json={"answers": [{"feature": "age"}]})
+
+    assert taken.json()["answers"][0]["outcome"] == "value"
+    rule = "is required: the outcome is value"
+    assert lacking.json()["errors"] == [{"field": "answers[0].value", "rule": rule}]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("agge", "; the nearest is 'age'"),
+        ("FBS ", "; the nearest is 'fbs'"),
+        ("zz", ""),
+    ],
+)
+def test_a_wrong_feature_is_told_the_nearest_and_all(
+    start: Start, answer: Answer, name: str, hint: str
+) -> None:
+    (error,) = answer(start(60.0), (name, 1)).json()["errors"]
+
+    names = "age, sex, chol, fbs, ecg, echo1, echo2"
+    assert error["rule"] == f"must name a feature of the model{hint}; it has {names}"
 
 
 def test_a_session_waits_while_results_are_pending(
@@ -289,4 +366,5 @@ def test_refused_budget_says_what_no_limit_is(client: TestClient, put: Put) -> N
         (error,) = refused.json()["errors"]
         assert error["field"] == "budget"
         assert error["rule"].endswith(", or null for no limit")
+        assert error["rule"].startswith("is required") is (body == {})
         assert client.post("/predict", json=asked | {"budget": None}).status_code == 201

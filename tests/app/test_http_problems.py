@@ -243,7 +243,7 @@ WRONG_ANSWERS = [
     (b'{"answers": []}', "answers"),
     (b'{"answers": [3]}', "answers[0]"),
     (b'{"answers": [{"outcome": "value", "value": 1}]}', "answers[0].feature"),
-    (b'{"answers": [{"feature": "age"}]}', "answers[0].outcome"),
+    (b'{"answers": [{"feature": "age"}]}', "answers[0].value"),
     (b'{"answers": [{"feature": "age", "outcome": "SECRET"}]}', "answers[0].outcome"),
     (b'{"answers": [{"feature": "age", "outcome": "value"}]}', "answers[0].value"),
     (

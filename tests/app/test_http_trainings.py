@@ -5,16 +5,17 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx2 as httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from pydantic import BaseModel
 
 from askless.app.documents.spec.spec import SPEC_EXAMPLE, SpecDocument, read_spec
-from askless.app.http.plumbing.following import Events, Watch
+from askless.app.http.plumbing.following import JOB_EVENTS, Events, Watch
 from askless.app.records import JobEvent
 from askless.app.server import Server
 from tests.app.clinic import Json
@@ -360,12 +361,24 @@ class Source:
         return {key: tuple(self.events[number:]) for key, number in numbers.items()}
 
 
+class CountedEvent(BaseModel):
+    """The body of an event, which counts how often it is made."""
+
+    n_made: ClassVar[int] = 0
+    at: datetime
+
+    def model_post_init(self, _: Any) -> None:
+        CountedEvent.n_made += 1
+
+
 def test_all_streams_of_a_process_share_one_poller() -> None:
     source = Source()
-    watch = Watch(source.fetch, lambda: False)
+    kind = JOB_EVENTS._replace(body=CountedEvent)
+    watch = Watch(source.fetch, lambda: False, kind)
 
     async def follow(after: int) -> list[int]:
-        return [event.number async for event in watch.follow("trn_1", after)]
+        blocks = [block async for block in watch.follow("trn_1", after)]
+        return [number for number, *_ in sent(b"".join(blocks).decode())]
 
     async def follow_many() -> list[list[int]]:
         source.add("queued")
@@ -382,6 +395,7 @@ def test_all_streams_of_a_process_share_one_poller() -> None:
     assert found[:4] == [[1, 2, 3], [1, 2, 3], [2, 3], [3]]
     assert source.n_fetches <= 3
     assert watch.feeds == {}
+    assert CountedEvent.n_made == 3
 
 
 def test_documented_spec_is_the_one_that_is_read() -> None:

@@ -146,3 +146,28 @@ def test_sessions_started_at_once_pass_no_limit_together(
         "LimitError",
         "NoneType",
     ]
+
+
+def test_a_key_has_so_many_streams_open(
+    app: FastAPI,
+    client: TestClient,
+    key: Make,
+    table: bytes,
+    spec: dict[str, Any],
+) -> None:
+    headers, guard = key(limits={"streams": 2}), app.state.guard
+    started = client.post("/train", headers=headers, **form(table, spec)).json()
+    client.post(f"/train/{started['id']}/cancel", headers=headers)
+    path, key_id = f"/train/{started['id']}/events", headers["X-Key"]
+
+    guard.n_streams[key_id] = 1
+    open_one = client.get(path, headers=headers)
+    counted = dict(guard.n_streams)
+    guard.n_streams[key_id] = 2
+    refused = client.get(path, headers=headers)
+
+    assert "event: cancelled" in open_one.text
+    assert counted == {key_id: 1}
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
+    assert "2 event streams" in refused.json()["detail"]
+    assert client.get(path, headers=key()).status_code == 200

@@ -204,8 +204,34 @@ def test_of_requests_at_once_one_is_done(client: TestClient, put: Put) -> None:
 
 
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("k1", '"k1"', True),
+        (r'"a\"b\\"', 'a"b\\', True),
+        ("k1", '"k2"', False),
+        ('"k1', "k1", False),
+        (r'"k\1"', "k1", False),
+    ],
+)
+def test_a_key_in_quotes_is_the_same_key(
+    client: TestClient, put: Put, first: str, second: str, is_same: bool
+) -> None:
+    body = {"model": put(), "budget": 1}
+
+    made = [
+        client.post("/predict", json=body, headers={"Idempotency-Key": key}).json()[
+            "id"
+        ]
+        for key in (first, second)
+    ]
+
+    assert (made[0] == made[1]) is is_same
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 def test_a_key_that_is_none_is_refused_by_its_name(client: TestClient) -> None:
-    for key in ("", "x" * 256, "\xe4", "a\tb"):
+    for key in ("", '""', "x" * 256, "\xe4", "a\tb"):
         headers = {"Idempotency-Key": key.encode("latin-1")}
 
         refused = client.post("/predict", json={"model": "m"}, headers=headers)

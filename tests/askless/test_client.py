@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from askless.client import AsyncClient, Client
@@ -178,6 +179,16 @@ class TestAgainstAServer:
         assert ("chol", 7.27) in charged
         assert dict(charged)["echo1"] == 9.0
         assert (session.question, session.pending) == (None, [])
+
+    def test_row_of_a_table_is_played(self, client: Client, model: StoredModel) -> None:
+        row = {"age": "63", "sex": "female", "chol": "", "fbs": "yes", "ecg": pd.NA}
+        session = client.predict(model, budget=60, stop={"certain": False})
+
+        session.play(row, goes_on=True)
+
+        given = {answer["feature"]: answer["value"] for answer in session.answers}
+        empty = dict.fromkeys(("chol", "ecg", "echo1"))
+        assert given == {"age": 63, "sex": "female", "fbs": True} | empty
 
     def test_prices_are_charged_and_shown(
         self, client: Client, model: StoredModel

@@ -21,67 +21,28 @@ class CommandEntry(NamedTuple):
     module: str
     function: str
     sentence: str
+    #: whether it says itself that kernels are compiled, after its first answer
+    is_light: bool = False
 
 
-COMMANDS = {
+TRY = {
     "demo": CommandEntry(
         *("serving.service", "show_demo"),
         "Train on real heart data with real prices, play a session, then serve.",
     ),
-    "serve": CommandEntry(
-        *("serving.service", "serve_api"),
-        "Serve the API; on the embedded database migrate it first.",
+    "shadow": CommandEntry(
+        *("shadowing", "shadow_decisions"),
+        "Compare a log of decisions with what Askless would have bought and decided.",
     ),
-    "worker": CommandEntry(
-        *("serving.service", "run_worker"),
-        "Take trainings from the queue until SIGTERM.",
-    ),
-    "buyer": CommandEntry(
-        *("serving.service", "run_buyer"),
-        "Carry out runs: buy for sessions that buy by themselves, until SIGTERM.",
-    ),
-    "migrate": CommandEntry(
-        *("serving.service", "migrate"),
-        "Bring the database to the present schema; change nothing on a current one.",
-    ),
-    "mcp": CommandEntry(
-        *("serving.mcp", "serve_agent"),
-        "Speak the Model Context Protocol over stdio, for an agent on this machine.",
-    ),
-    "keys": CommandEntry(
-        *("serving.keys", "commands"),
-        "Make, list, revoke and restore the keys that callers of the service need.",
-    ),
-    "providers": CommandEntry(
-        *("serving.providers", "commands"),
-        "List, put, test and delete the providers that runs buy from; draft some.",
-    ),
-    "tenants": CommandEntry(
-        *("serving.tenants", "commands"),
-        "List tenants, and say how long their sessions are kept.",
-    ),
-    "verify": CommandEntry(
-        *("serving.verifying", "verify_receipt"),
-        "Verify a receipt, or the whole ledger: whether it is what was written.",
-    ),
-    "refresh": CommandEntry(
-        *("serving.refreshing", "refresh_model"),
-        "Train a challenger of a model on its cases since; for timers: --if-due.",
-    ),
-    "cases": CommandEntry(
-        *("serving.cases", "write_cases"),
-        "Write the closed cases of a model, with their outcomes, as a table.",
-    ),
-    "compile-kernels": CommandEntry(
-        *("serving.service", "compile_kernels"),
-        "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",
-    ),
+}
+MODELS = {
     "init": CommandEntry(
         *("drafts", "init_spec"),
         "Write a first spec for a table: types found, costs to edit, what to look at.",
     ),
     "check": CommandEntry(
-        *("tables", "check_spec"), "Check a table and a spec together; write nothing."
+        *("tables", "check_spec"),
+        "Check a table and a spec together; write nothing.",
     ),
     "train": CommandEntry(
         *("tables", "train_model"), "Train a model on a table with prices."
@@ -98,9 +59,31 @@ COMMANDS = {
         *("comparing", "compare_models"),
         "Compare models by error and spend, on the same rows where a table is given.",
     ),
+    "show": CommandEntry(
+        *("explaining", "show_model"),
+        "Show what a model buys, what that is worth, and what each answer does.",
+    ),
+    "report": CommandEntry(
+        *("measures", "report_model"),
+        "Write a page with charts: what a model asks per budget, and how good it is.",
+    ),
+    "export": CommandEntry(
+        *("exporting", "export_model_file"),
+        "Write a model in the format of MLflow.",
+    ),
     "learn": CommandEntry(
         *("learning", "go_on_learning"),
         "Go on learning from labelled rows, with a model trained by online.",
+    ),
+    "refresh": CommandEntry(
+        *("serving.refreshing", "refresh_model"),
+        "Train a challenger of a model on its cases since; for timers: --if-due.",
+    ),
+}
+CASES = {
+    "ask": CommandEntry(
+        *("models", "ask_case"),
+        "Work through one case in the terminal, or with piped answers.",
     ),
     "predict": CommandEntry(
         *("predictions", "predict_rows"),
@@ -110,26 +93,57 @@ COMMANDS = {
         *("deciding", "decide_cases"),
         "Buy for every case of a file until it is decided, and write the decisions.",
     ),
-    "shadow": CommandEntry(
-        *("shadowing", "shadow_decisions"),
-        "Compare a log of decisions with what Askless would have bought and decided.",
-    ),
-    "ask": CommandEntry(
-        *("models", "ask_case"),
-        "Work through one case in the terminal, or with piped answers.",
-    ),
-    "show": CommandEntry(
-        *("explaining", "show_model"),
-        "Show what a model buys, what that is worth, and what each answer does.",
-    ),
-    "export": CommandEntry(
-        *("exporting", "export_model_file"), "Write a model in the format of MLflow."
-    ),
-    "report": CommandEntry(
-        *("measures", "report_model"),
-        "Write a page with charts: what a model asks per budget, and how good it is.",
+    "cases": CommandEntry(
+        *("serving.cases", "write_cases"),
+        "Write the closed cases of a model, with their outcomes, as a table.",
     ),
 }
+OPERATE = {
+    "serve": CommandEntry(
+        *("serving.service", "serve_api"),
+        "Serve the API; on the embedded database migrate it first.",
+    ),
+    "worker": CommandEntry(
+        *("serving.service", "run_worker"),
+        "Take trainings from the queue until SIGTERM.",
+    ),
+    "buyer": CommandEntry(
+        *("serving.service", "run_buyer"),
+        "Carry out runs: buy for sessions that buy by themselves, until SIGTERM.",
+    ),
+    "migrate": CommandEntry(
+        *("serving.service", "migrate"),
+        "Bring the database to the present schema; change nothing on a current one.",
+    ),
+    "keys": CommandEntry(
+        *("serving.keys", "commands"),
+        "Make, list, revoke and restore the keys that callers of the service need.",
+    ),
+    "tenants": CommandEntry(
+        *("serving.tenants", "commands"),
+        "List tenants, and say how long their sessions are kept.",
+    ),
+    "providers": CommandEntry(
+        *("serving.providers", "commands"),
+        "List, put, test and delete the providers that runs buy from; draft some.",
+    ),
+    "mcp": CommandEntry(
+        *("serving.mcp", "serve_agent"),
+        "Speak the Model Context Protocol over stdio, for an agent on this machine.",
+        is_light=True,
+    ),
+    "verify": CommandEntry(
+        *("serving.verifying", "verify_receipt"),
+        "Verify a receipt, or the whole ledger: whether it is what was written.",
+    ),
+    "compile-kernels": CommandEntry(
+        *("serving.service", "compile_kernels"),
+        "Compile every kernel into NUMBA_CACHE_DIR, so that no request waits for it.",
+    ),
+}
+#: Commands by the group that help shows them in.
+GROUPS = {"Try": TRY, "Models": MODELS, "Cases": CASES, "Operate": OPERATE}
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 
 class Commands(TyperGroup):
@@ -137,15 +151,18 @@ class Commands(TyperGroup):
 
     def __init__(self, **attrs: object) -> None:
         super().__init__(**attrs)  # type: ignore[arg-type]  # handed through
-        for name, entry in COMMANDS.items():
-            self.commands[name] = TyperCommand(name, help=entry.sentence)
+        for title, group in GROUPS.items():
+            for name, entry in group.items():
+                self.commands[name] = TyperCommand(
+                    name, help=entry.sentence, rich_help_panel=title
+                )
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # click's own types are private here
         name, command, rest = super().resolve_command(ctx, args)
         if name is None:
             return name, command, rest
         command = load_command(name)
-        if not ctx.resilient_parsing:
+        if not (ctx.resilient_parsing or COMMANDS[name].is_light):
             watched = import_module("askless.app.cli.options").print_compiling()
             ctx.with_resource(watched)
         return name, command, rest

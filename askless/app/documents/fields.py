@@ -4,6 +4,7 @@ The functions raise ValueError, which pydantic reports with the field.
 """
 
 import math
+import sys
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Any
@@ -19,6 +20,8 @@ from askless.core.table.cells import write_number
 MAX_NAME = 200
 MAX_VALUE = 1000
 MAX_ERROR_COST = 1e12
+# Stands for a budget that a request lacks.
+ABSENT = object()
 # A pattern also refuses halves of characters.
 WITHOUT_NUL = r"^[^\x00]*$"
 NAME_RULE = f"must have 1 to {MAX_NAME} characters, printable ones only"
@@ -96,6 +99,8 @@ def read_policy(raw: Any) -> str:
 
 def read_limit(raw: Any) -> int | None:
     """Return a budget in micro-units; None: no limit."""
+    if raw is ABSENT:
+        raise ValueError("is required: an amount such as 12.50, or null for no limit")
     try:
         return None if raw is None else parse_amount(raw)
     except ValueError as error:
@@ -107,7 +112,7 @@ def read_value(raw: Any) -> bool | int | float | str:
     if isinstance(raw, str):
         if 1 <= len(raw) <= MAX_VALUE and is_storable(raw):
             return raw
-    elif isinstance(raw, bool | int) or (isinstance(raw, float) and math.isfinite(raw)):
+    elif isinstance(raw, bool | int | float) and abs(raw) <= sys.float_info.max:
         return raw
     raise ValueError(VALUE_RULE)
 

@@ -1,15 +1,18 @@
 """Routes of runs: their receipt, and the events of their calls."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.documents.buying.receipts import Receipt
-from askless.app.http.plumbing.buying.runs import require_running, stream_run
+from askless.app.http.plumbing.buying.runs import RUN_EVENTS, require_running
 from askless.app.http.plumbing.deps import ReadDb
-from askless.app.http.plumbing.following import ENDED, LastEvent
+from askless.app.http.plumbing.following import (
+    ENDED,
+    EventStream,
+    LastEvent,
+    follow_events,
+)
 from askless.app.http.plumbing.session_calls import Call
 from askless.app.service.buying import receipts
 
@@ -33,7 +36,7 @@ def get_receipt(db: ReadDb, call: Call) -> Response:
 
 @router.get(
     "/{id}/events",
-    response_class=EventSourceResponse,
+    response_class=EventStream,
     responses=ENDED,
     operation_id="follow_session",
     summary="Follow a run",
@@ -42,7 +45,6 @@ async def follow_run(
     request: Request,
     id: Annotated[str, Depends(require_running)],
     last_event_id: LastEvent = 0,
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventStream:
     """Stream an event for each call that has ended, and `ended` with the run."""
-    async for event in stream_run(request, id, last_event_id):
-        yield event
+    return follow_events(request, id, last_event_id, RUN_EVENTS)

@@ -7,6 +7,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
+from askless.app.http.plumbing.deps import OurSettings
 from askless.app.pages.plumbing.assets import ROOT, load_assets
 from askless.app.pages.plumbing.callers import PATH
 from askless.app.pages.plumbing.errors import prefers_pages
@@ -53,9 +54,10 @@ def serve(name: str) -> Response:
 
 
 @router.get("/docs", response_class=HTMLResponse)
-def show_docs() -> HTMLResponse:
+def show_docs(settings: OurSettings) -> HTMLResponse:
     page = get_swagger_ui_html(
-        openapi_url="/openapi.json",
+        # Its script has the address, which no layer sees.
+        openapi_url=f"{settings.path}/openapi.json",
         title="Askless: the API",
         swagger_js_url=f"{ASSETS}/swagger-ui-bundle.js",
         swagger_css_url=f"{ASSETS}/swagger-ui.css",

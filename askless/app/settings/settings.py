@@ -3,7 +3,9 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
+import sqlalchemy as sa
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -20,6 +22,8 @@ from askless.app.settings.hosts import is_loopback
 DEMO_NOTE = "Demo on public data. Not medical advice."
 # Far above what one machine trains on in a day; a key may have limits of its own.
 SHAPES = {"rows": 50_000_000, "columns": 100_000, "rounds": 100_000}
+# Event streams of a key that are open in a process: a thousand take a fifth of a core.
+MOST_STREAMS = 1_000
 #: Other protocols that the service can speak.
 DoorName = Literal["inference", "mcp", "fhir", "cds"]
 
@@ -150,8 +154,9 @@ class Settings(BaseSettings):
     )
     address: str | None = Field(
         default=None,
-        pattern=r"^https?://[^\s/]+(/\S*)?$",
-        description="What people open in a browser; printed at the start.",
+        pattern=r"^https?://[^\s/?#]+(/[A-Za-z0-9._~-]+)*/?$",
+        description="What people open in a browser; printed at the start. Its path is "
+        "before each link.",
     )
     demo: bool = Field(
         default=False,
@@ -247,6 +252,7 @@ class Settings(BaseSettings):
             requests_per_minute=self.limit_requests_per_minute,
             trainings=self.limit_trainings,
             sessions=self.limit_sessions,
+            streams=MOST_STREAMS,
             dataset_bytes=self.limit_dataset_bytes,
             **SHAPES,
         )
@@ -256,6 +262,12 @@ class Settings(BaseSettings):
         """The address that people open, which those that they sign in at know."""
         assert self.address is not None, "checked with the settings"
         return self.address.rstrip("/")
+
+    @property
+    def path(self) -> str:
+        """The path of a proxy that the service is below; "" for none."""
+        address = "" if self.address is None else self.address
+        return urlsplit(address).path.rstrip("/")
 
     @property
     def page_note(self) -> str | None:
@@ -270,7 +282,9 @@ class Settings(BaseSettings):
     def url(self) -> str:
         """The database as SQLAlchemy names it."""
         if self.database_url is None:
-            return f"sqlite:///{self.home_dir / 'askless.db'}"
+            path = str(self.home_dir / "askless.db")
+            # Quoted: ?, # and % mean something in a URL.
+            return sa.URL.create("sqlite", database=path).render_as_string()
         for prefix in ("postgresql://", "postgres://"):
             if self.database_url.startswith(prefix):
                 return "postgresql+psycopg://" + self.database_url[len(prefix) :]

@@ -11,13 +11,19 @@ import fsspec
 from askless.app.errors import BlobGoneError
 
 CHUNK = 1 << 20
+LOCAL = "file://"
 
 
 class Blobs:
     """A flat set of named byte strings below one URL."""
 
     def __init__(self, url: str) -> None:
-        self.system, self.root = fsspec.core.url_to_fs(url)
+        if url.startswith(LOCAL):
+            # Of a folder's name `::` is a part; elsewhere it chains file systems.
+            self.system = fsspec.filesystem("file")
+            self.root = url.removeprefix(LOCAL).rstrip("/")
+        else:
+            self.system, self.root = fsspec.core.url_to_fs(url)
         self.system.makedirs(self.root, exist_ok=True)
 
     def write(self, name: str, source: IO[bytes]) -> int:

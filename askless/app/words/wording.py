@@ -7,7 +7,7 @@ from datetime import timedelta
 from askless.app.records import DoubtKind
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
 from askless.core.catalogue.prices import from_micros
-from askless.core.errors import find_nearest
+from askless.core.errors import find_nearest, list_some
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Forecast, Question
 from askless.core.session.steps import AnswerStep, Prospect
@@ -254,9 +254,7 @@ def describe_choices(feature: Feature, text: str) -> str:
     nearest = find_nearest(text, feature.categories)
     if nearest is not None:
         return f"such as {nearest}"
-    shown = ", ".join(feature.categories[:MOST_NAMED])
-    n_more = len(feature.categories) - MOST_NAMED
-    return f"one of {shown}" + (f" and {n_more} more" if n_more > 0 else "")
+    return f"one of {list_some(feature.categories, MOST_NAMED)}"
 
 
 def doubt_of_category(feature: Feature, text: str) -> Doubt:

@@ -9,10 +9,11 @@ from askless.core.arrays import BoolArray
 from askless.core.catalogue.catalogue import Billing, Catalogue, Group
 from askless.core.catalogue.costs import BUNDLE_BILLING_RULE, BUNDLE_RULE
 from askless.core.catalogue.prices import MAX_TOTAL, MICROS_PER_UNIT
-from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.errors import Refusal, RefusedError, find_nearest, list_some
 
-FEATURE_RULE = "must name a feature of the model"
 GROUP_RULE = "must name a group of the model"
+# More features than so many are counted, and not listed.
+MOST_LISTED = 30
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,21 @@ class PriceList:
     groups: tuple[Group, ...] = ()
     billings: Mapping[str, Billing] = field(default_factory=dict)
     group_billings: Mapping[str, Billing] = field(default_factory=dict)
+
+
+def unknown_feature_rule(catalogue: Catalogue, name: str) -> str:
+    """Return the rule that a wrong name of a feature breaks.
+
+    It has the feature whose name or label is spelt most alike, and all features.
+    """
+    names = {
+        feature.label or feature.name: feature.name for feature in catalogue.features
+    }
+    names |= {known: known for known in catalogue.feature_idxs}
+    nearest = find_nearest(name, names)
+    hint = "" if nearest is None else f"; the nearest is {names[nearest]!r}"
+    listed = list_some([*catalogue.feature_idxs], MOST_LISTED)
+    return f"must name a feature of the model{hint}; it has {listed}"
 
 
 def apply_prices(
@@ -98,7 +114,7 @@ def check_costs(
     for name, cost in prices.costs.items():
         idx = catalogue.feature_idxs.get(name)
         if idx is None:
-            rule = FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+            rule = unknown_feature_rule(catalogue, name)
             yield Refusal(f"{where}.costs.{name}", rule)
         elif cost > 0 and catalogue.is_bundled[idx]:
             yield Refusal(f"{where}.costs.{name}", BUNDLE_RULE)
@@ -135,7 +151,7 @@ def check_billings(
     for name in prices.billings:
         idx = catalogue.feature_idxs.get(name)
         if idx is None:
-            rule = FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+            rule = unknown_feature_rule(catalogue, name)
             yield Refusal(f"{where}.billing.{name}", rule)
         elif catalogue.is_bundled[idx]:
             yield Refusal(f"{where}.billing.{name}", BUNDLE_BILLING_RULE)

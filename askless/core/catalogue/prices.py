@@ -55,7 +55,7 @@ def to_micros(amount: object) -> int:
 def parse_amount(raw: object) -> int:
     """Return a number as micro-units; raise ValueError for text too."""
     if isinstance(raw, str):
-        raise ValueError(AMOUNT_RULE)
+        raise ValueError(f"{AMOUNT_RULE}, and a number, not a text")
     return to_micros(raw)
 
 

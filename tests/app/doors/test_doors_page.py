@@ -48,6 +48,15 @@ def address(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         yield found
 
 
+def test_entry_of_an_agents_program_has_whole_paths(folder: Path) -> None:
+    (block,) = blocks(section("MCP"), "sh")
+
+    entry = json.loads(run(block, folder).stdout)["mcpServers"]["askless"]
+
+    assert Path(entry["command"]) == folder / ".venv" / "bin" / "askless"
+    assert Path(entry["env"]["ASKLESS_HOME"]) == folder / ".askless"
+
+
 def test_inference_by_curl_works(folder: Path, address: str) -> None:
     (block,) = blocks(section("Open Inference Protocol"), "sh")
 

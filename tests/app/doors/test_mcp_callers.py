@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from askless.app.doors.mcp.greeting import answer
 from askless.app.main import create_app
 from askless.app.settings.settings import Settings
 from askless.core.model.model import Model
@@ -164,6 +165,33 @@ def test_there_are_neither_streams_nor_sessions_to_end(client: TestClient) -> No
         assert response.headers["allow"] == "POST, OPTIONS"
 
 
+@pytest.mark.parametrize("asked", [OLDER_VERSION, "2024-11-05", "1999-01-01"])
+def test_the_first_answer_over_stdio_is_the_servers(
+    client: TestClient, asked: str
+) -> None:
+    wish = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    params = {"protocolVersion": asked, **wish}
+    request = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": params}
+
+    headers, _ = Agent(client.post, OLDER_VERSION).message("initialize", params)
+    served = client.post("/mcp", json=request, headers=headers).json()
+
+    assert answer(json.dumps(request)) == served
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "x", "[]", "3", "{}", "[" * 100_000, '{"jsonrpc": "2.0"}'),
+        '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}',
+        '{"jsonrpc": "2.0", "method": "initialize", "params": null}',
+        '{"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}',
+    ],
+)
+def test_another_first_line_is_the_servers_to_answer(line: str) -> None:
+    assert answer(line) is None
+
+
 @both_versions
 def test_arguments_that_break_a_rule_are_refused_by_their_names(
     client: TestClient, start: Start, version: str
@@ -174,7 +202,7 @@ def test_arguments_that_break_a_rule_are_refused_by_their_names(
         ("list_models", {"limit": 0}, "limit"),
         ("list_models", {"after": "x"}, "after"),
         ("start_case", {"model": "clinic"}, "budget"),
-        ("start_case", {"model": "clinic", "budget": "60"}, "budget"),
+        ("start_case", {"model": "clinic", "budget": "much"}, "budget"),
         ("start_case", {"model": "clinic", "budget": -1}, "budget"),
         ("start_case", {"model": "clinic", "budget": 1, "known": {"x": 1}}, "known.x"),
         ("answer", {"case": case}, "answers"),

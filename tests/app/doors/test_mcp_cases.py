@@ -265,4 +265,5 @@ def test_models_and_charges_come_in_pages(agent: Agent, put: Put, start: Start) 
     charged = [item for page in pages(agent, "ledger", 2) for item in page["items"]]
 
     assert [entry["id"] for entry in listed] == ids[::-1]
+    assert listed[0]["target"] == "disease"
     assert [charge["feature"] for charge in charged] == ["ecg", "chol", "age"]

@@ -1,6 +1,8 @@
 """`askless mcp`, started and asked by the client of the protocol's own library."""
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -84,6 +86,49 @@ def test_agent_works_through_a_case(run_agent: Any) -> None:
 
     for mode in ("auto", "legacy"):
         run_agent(ask, mode=mode)
+
+
+def test_what_is_sent_at_once_is_answered_once(tmp_path: Path) -> None:
+    wish = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    for version in ("2025-06-18", "1999-01-01"):
+        sent = [
+            {"id": 1, "method": "initialize"}
+            | {"params": {"protocolVersion": version, **wish}},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/list"},
+            {"id": 3, "method": "ping"},
+        ]
+        lines = [json.dumps({"jsonrpc": "2.0", **message}) for message in sent]
+
+        with subprocess.Popen(
+            [sys.executable, "-m", "askless.app.cli", "mcp"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"ASKLESS_HOME": str(tmp_path / version)},
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("\n".join(lines) + "\n")
+            process.stdin.flush()
+            told = [json.loads(process.stdout.readline()) for _ in range(3)]
+            process.stdin.close()
+            rest = process.stdout.read()
+
+        assert sorted(message["id"] for message in told) == [1, 2, 3]
+        assert told[0]["result"]["serverInfo"]["name"] == "askless"
+        assert (rest, process.returncode) == ("", 0)
+
+
+def test_the_first_answer_imports_no_service() -> None:
+    program = (
+        "import sys, askless.app.cli.serving.mcp, askless.app.doors.mcp.greeting\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.check_output([sys.executable, "-c", program], text=True)
+
+    heavy = {"mcp", "numpy", "numba", "sqlalchemy", "fastapi", "rich", "pyarrow"}
+    assert heavy & set(done.split()) == set()
 
 
 def test_a_key_gives_its_tenant_scopes_and_name(

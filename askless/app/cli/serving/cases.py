@@ -8,7 +8,8 @@ import typer
 
 from askless.app.batch.writing import open_result, open_stdout
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, open_database, require_tenant_id
+from askless.app.cli.serving.keys import open_database, require_tenant_id
+from askless.app.cli.serving.tenant_option import FIRST, Tenant
 from askless.app.documents.http.datasets import read_time
 from askless.app.errors import NotFoundError
 from askless.app.service.loaded import LoadedModels

@@ -10,6 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from askless.app.cli.options import errors, output
+from askless.app.cli.serving.tenant_option import FIRST, Tenant
 from askless.app.service import keys as service
 from askless.app.settings.environment import read_settings
 from askless.app.settings.home import keep_files_private
@@ -23,11 +24,7 @@ commands = typer.Typer(
     no_args_is_help=True,
     help="Make, list, revoke and restore the keys that callers of the service need.",
 )
-FIRST = "default"
 COLUMNS = ("name", "last used", "valid", "scopes")
-Tenant = Annotated[
-    str, typer.Option("--tenant", help="Whose: the name of a tenant.", metavar="NAME")
-]
 
 
 @commands.command("create")

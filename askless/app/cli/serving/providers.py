@@ -15,12 +15,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from askless.app.cli.options import errors, output, print_warnings
-from askless.app.cli.serving.keys import (
-    FIRST,
-    Tenant,
-    open_database,
-    require_tenant_id,
-)
+from askless.app.cli.serving.keys import open_database, require_tenant_id
+from askless.app.cli.serving.tenant_option import FIRST, Tenant
 from askless.app.documents import files
 from askless.app.documents.buying.openapi import draft_providers
 from askless.app.documents.buying.provider_bodies import ProviderBody, ProviderTest

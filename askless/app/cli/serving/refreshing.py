@@ -8,7 +8,8 @@ import sqlalchemy as sa
 import typer
 
 from askless.app.cli.options import output
-from askless.app.cli.serving.keys import FIRST, Tenant, open_database, require_tenant_id
+from askless.app.cli.serving.keys import open_database, require_tenant_id
+from askless.app.cli.serving.tenant_option import FIRST, Tenant
 from askless.app.errors import ConflictError, NotFoundError
 from askless.app.records import Moment
 from askless.app.service.loaded import LoadedModels

@@ -35,6 +35,7 @@ LimitName = TypeAliasType(
         "requests_per_minute",
         "trainings",
         "sessions",
+        "streams",
         "dataset_bytes",
         "rows",
         "columns",

@@ -143,7 +143,7 @@ class GivenAnswer(Shape):
     """The outcome for one feature, with its value if there is one."""
 
     feature: Key = Field(examples=["chol"])
-    outcome: Outcome = Field(examples=["value"])
+    outcome: Outcome = Field(default="value", examples=["value"])
     value: Value | None = Field(
         default=None, examples=[233], description="With the outcome `value` only."
     )

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from askless.app.documents.fields import Limit
+from askless.app.documents.fields import ABSENT, Limit
 from askless.app.documents.shape import Answer, Shape, Units, shape_of
 from askless.core.session.state import Aim
 
@@ -19,9 +19,9 @@ class WithBudget(Shape):
     @model_validator(mode="before")
     @classmethod
     def tell_rule_of_budget(cls, raw: Any) -> Any:
-        """Refuse an absent budget as a wrong one, by the rule that names null."""
+        """Refuse an absent budget by a rule that names null."""
         is_absent = isinstance(raw, dict) and "budget" not in raw
-        return raw | {"budget": "absent"} if is_absent else raw
+        return raw | {"budget": ABSENT} if is_absent else raw
 
 
 class TermsRequest(Shape):

@@ -10,10 +10,11 @@ from askless.app.documents.words import Outcome
 from askless.app.doors.cds.bodies import Feedback, FeedbackRequest, HookRequest
 from askless.app.doors.records.observations import (
     KnownValue,
+    Record,
     feature_of_concept,
     list_resources,
     map_codes,
-    read_known,
+    read_record,
 )
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
@@ -92,7 +93,7 @@ def shorten(text: str) -> str:
 def build_case_card(
     view: bodies.Session,
     catalogue: Catalogue,
-    known: dict[str, KnownValue],
+    record: Record,
     patient_id: str,
     base: str,
 ) -> Json:
@@ -103,7 +104,7 @@ def build_case_card(
         "uuid": write_id(CardPlace(view.id, idx)),
         "summary": summarise_case(view),
         "indicator": "info",
-        "detail": describe_case(view, catalogue, known) or "Nothing is known so far.",
+        "detail": describe_case(view, catalogue, record) or "Nothing is known so far.",
         "source": {"label": SOURCE, "url": base},
         "links": [link_to_case(view, "Work through the case", base)],
     }
@@ -122,22 +123,26 @@ def build_case_card(
     return card
 
 
-def describe_case(
-    view: bodies.Session, catalogue: Catalogue, known: dict[str, KnownValue]
-) -> str:
-    """Return why the next test is asked, and which values the chance rests on."""
+def describe_case(view: bodies.Session, catalogue: Catalogue, record: Record) -> str:
+    """Return why the next test is asked, which values are known, and what is not."""
     lines = []
     if view.question is not None and not view.should_stop:
         lines.append(view.question.why)
     if view.stop_words:
         lines.append(view.stop_words)
     features = catalogue.features
-    for name, result in known.items():
+    for name, result in record.known.items():
         feature = features[catalogue.feature_idxs[name]]
         value = f"{result.value} {feature.unit or ''}".strip()
-        date_note = f" ({result.at[:10]})" if result.at else ""
-        lines.append(f"- {feature.title}: {value}{date_note}")
+        lines.append(f"- {feature.title}: {value}{date_note(result)}")
+    for name, reason in record.left_out.items():
+        title = features[catalogue.feature_idxs[name]].title
+        lines.append(f"- {title}: left out{date_note(reason)}, since {reason.value}")
     return "\n".join(lines)
+
+
+def date_note(result: KnownValue) -> str:
+    return f" ({result.at[:10]})" if result.at else ""
 
 
 def suggest_order(card_id: str, feature: Feature, price: str, patient_id: str) -> Json:
@@ -213,13 +218,13 @@ def answer(
     """Return the cards of a hook: needless orders first, then the case."""
     catalogue = models.load(db, using.loaded, name).ensemble.catalogue
     patient_id = body.context.patient_id
-    known = read_known(body.prefetch or {}, catalogue, using.at.now, patient_id)
-    opened = start_or_resume_session(db, using, name, body, known)
+    record = read_record(body.prefetch or {}, catalogue, using.at.now, patient_id)
+    opened = start_or_resume_session(db, using, name, body, record.known)
     view, catalogue = opened.view, opened.model.ensemble.catalogue
     cards = []
     if body.hook == "order-select":
         cards = check_orders(db, using, opened, body)
-    return [*cards, build_case_card(view, catalogue, known, patient_id, using.base)]
+    return [*cards, build_case_card(view, catalogue, record, patient_id, using.base)]
 
 
 def start_or_resume_session(

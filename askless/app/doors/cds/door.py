@@ -99,7 +99,7 @@ class ClientGuard:
         }
         self.replays = Replays()
 
-    def verify(self, token: str, audience: str) -> str:
+    async def verify(self, token: str, audience: str) -> str:
         """Return the name of the tenant of a token's client.
 
         Raises UnknownKeyError, also for a token that was used before, or HTTPException
@@ -109,7 +109,7 @@ class ClientGuard:
         client = self.clients.get(name)
         if client is None:
             raise UnknownKeyError
-        claims = client.issuer.read(token, audience, CLAIMS)
+        claims = await client.issuer.read(token, audience, CLAIMS)
         expiry = float(claims["exp"]) + LEEWAY_S
         if not self.replays.use(name, claims["jti"], expiry, time.time()):
             raise UnknownKeyError
@@ -130,7 +130,7 @@ async def identify_caller(
             raise ForbiddenError(f"predict:{kind}")
     else:
         audience = f"{base_url(request)}{request.url.path}"
-        tenant = await run_in_threadpool(state.cds_guard.verify, token, audience)
+        tenant = await state.cds_guard.verify(token, audience)
         caller = await run_in_threadpool(find_caller, request, tenant)
     request.scope[CALLER] = caller
 

@@ -12,6 +12,7 @@ from askless.app.documents.http.sessions import (
 from askless.app.documents.shape import path_text, rule_text
 from askless.app.doors.fhir.requests import ItemAnswer, SentResponse
 from askless.app.doors.fhir.shapes import refused
+from askless.app.doors.records.answers import CODED, convert
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
 from askless.app.service import models
@@ -100,11 +101,14 @@ def start_session(
         request = PredictRequest.model_validate(order)
     except ValidationError as error:
         raise rename_refusals(list_refusals(error), paths) from None
+    catalogue = models.load(db, using.loaded, request.model).ensemble.catalogue
+    own = to_own_forms(catalogue, list(known.values()))
+    values = {answer.feature: answer.value for answer in own}
+    request = request.model_copy(update={"known": values})
     try:
         opened = service.start(db, using.loaded, request, using.at)
     except RefusedError as error:
         raise rename_refusals(error.refusals, paths) from None
-    check_units(opened.model.ensemble.catalogue, sent.answers)
     refuse_other_session(db, opened, key, sent)
     return Turn(opened, 0, 0)
 
@@ -146,7 +150,7 @@ def list_new_answers(
     and an order of what has come in since. What was known may still be ordered.
     """
     ensemble, state = opened.model.ensemble, opened.state
-    check_units(ensemble.catalogue, answers)
+    answers = to_own_forms(ensemble.catalogue, answers)
     old_answers = {
         answer.feature: answer for answer in answers_of(ensemble, state, opened.texts)
     }
@@ -198,20 +202,31 @@ def give_answers(
     return Turn(opened, len(new_answers), charged)
 
 
-def check_units(catalogue: Catalogue, answers: list[ItemAnswer]) -> None:
-    """Refuse a quantity in another unit than its feature's."""
-    refusals = []
+def to_own_forms(catalogue: Catalogue, answers: list[ItemAnswer]) -> list[ItemAnswer]:
+    """Return answers with numbers in their features' units, and coded yes and no.
+
+    Raises RefusedError for units that can't be converted.
+    """
+    refusals, converted = [], []
     for answer in answers:
         idx = catalogue.feature_idxs.get(answer.feature)
-        if idx is None or answer.unit is None:
-            continue
-        feature = catalogue.features[idx]
-        units = [unit for unit in (feature.ucum, feature.unit) if unit is not None]
-        if units and answer.unit not in units:
-            rule = f"must be in {' or '.join(dict.fromkeys(units))}"
-            refusals.append(Refusal(f"{answer.path}.answer[0].valueQuantity", rule))
+        value = answer.value
+        if idx is not None:
+            feature = catalogue.features[idx]
+            units = [unit for unit in (feature.ucum, feature.unit) if unit is not None]
+            if feature.type == "boolean":
+                value = CODED.get((str(answer.system), str(value)), value)
+            elif answer.unit is not None and units:
+                value = convert(feature, value, answer.unit)
+            if value is None and answer.value is not None:
+                rule = f"must be in {' or '.join(dict.fromkeys(units))}"
+                rule += ", or in a unit of UCUM that can be converted to it"
+                where = f"{answer.path}.answer[0].valueQuantity"
+                refusals.append(Refusal(where, rule))
+        converted.append(answer._replace(value=value))
     if refusals:
         raise RefusedError(refusals)
+    return converted
 
 
 def list_refusals(error: ValidationError) -> list[Refusal]:

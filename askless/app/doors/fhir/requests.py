@@ -40,6 +40,8 @@ class ItemAnswer(NamedTuple):
     value: Any
     #: of a quantity
     unit: str | None
+    #: of a coded value
+    system: str | None = None
 
 
 @dataclass(frozen=True)
@@ -236,9 +238,11 @@ def read_item(path: str, item: Json) -> ItemAnswer | None:
     answer = answers[0] if answers else {}
     keys = [key for key in answer if key.startswith("value")]
     if keys:
-        value, unit = read_value(answer[keys[0]], f"{path}.answer[0].{keys[0]}")
+        content = answer[keys[0]]
+        value, unit = read_value(content, f"{path}.answer[0].{keys[0]}")
         if value is not None:
-            return ItemAnswer(path, name, "value", value, unit)
+            system = content.get("system") if isinstance(content, dict) else None
+            return ItemAnswer(path, name, "value", value, unit, system)
     reason = absent_reason(item, answer)
     if reason is None and keys:
         raise refused(f"{path}.answer[0].{keys[0]}", "must have a value")

@@ -7,12 +7,7 @@ from mcp.server.lowlevel.server import Server
 
 from askless.app.doors.mcp import prompts, resources, tools
 from askless.app.doors.mcp.calls import Host
-
-INSTRUCTIONS = (
-    "Predict from few features. A case asks for one feature at a time, each with its "
-    "price, predicts after every answer, and never charges more than its budget. "
-    "list_models, then start_case, then answer until should_stop; stop_case ends it."
-)
+from askless.app.doors.mcp.greeting import INSTRUCTIONS, NAME, TITLE
 
 
 def make_server(host: Host) -> Server[Host]:
@@ -22,8 +17,8 @@ def make_server(host: Host) -> Server[Host]:
         return nullcontext(host)
 
     server = Server(
-        "askless",
-        title="Askless",
+        NAME,
+        title=TITLE,
         version=version("askless"),
         instructions=INSTRUCTIONS,
         lifespan=live,

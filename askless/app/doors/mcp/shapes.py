@@ -10,7 +10,7 @@ from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.doubts import Doubt
 from askless.app.documents.http.models import MODEL_ID, ModelHead
 from askless.app.documents.http.sessions import MAX_ANSWERS, SESSION_ID, GivenAnswer
-from askless.app.documents.shape import Answer, Shape
+from askless.app.documents.shape import Answer, Shape, Units
 from askless.app.documents.words import FeatureType, SessionState, StopReason
 
 CASE = Field(examples=[SESSION_ID], description="The `case` that start_case gave.")
@@ -127,9 +127,36 @@ class LedgerShape(PageShape):
     )
 
 
-class ListedModel(ModelHead):
-    """A model, and the addresses of the resources that tell more."""
+class ModelsShape(PageShape):
+    """Which part of the list of models; each is read whole."""
 
+    limit: int = Field(default=10, ge=1, le=20, description="Most items to give.")
+
+
+class ListedFeature(Answer):
+    """What may be known of a case, and what it costs to obtain."""
+
+    name: str
+    label: str = Field(validation_alias="title")
+    type: FeatureType
+    unit: str | None
+    categories: list[str]
+    cost: Units = Field(description="Without the fee of its group.")
+
+
+class ListedModel(ModelHead):
+    """A model in short, and the addresses of the resources that tell more."""
+
+    target: str = Field(description="What is predicted.")
+    classes: list[str] = Field(description="Of the target, in words.")
+    unit: str = Field(
+        validation_alias="cost_unit", description="Of all costs and budgets."
+    )
+    features: list[ListedFeature] = Field(description="Those that it may ask for.")
+    error: float | None = Field(
+        description="Share of held-out rows that it predicts wrongly without a limit; "
+        "null: not measured."
+    )
     card: str = Field(examples=[f"askless://models/{MODEL_ID}/card"])
     curve: str = Field(examples=[f"askless://models/{MODEL_ID}/curve"])
 

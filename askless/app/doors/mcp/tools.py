@@ -21,6 +21,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel
 
+from askless.app.documents.arguments import read_arguments
 from askless.app.documents.buying.receipts import Receipt
 from askless.app.documents.buying.runs import RunTerms
 from askless.app.documents.http import ledger as ledger_bodies
@@ -31,14 +32,16 @@ from askless.app.doors.mcp.calls import Call, CallRefusedError, Host
 from askless.app.doors.mcp.resources import uri_of
 from askless.app.http.plumbing.buying.runs import wait_for_end
 from askless.app.http.plumbing.deps import make_moment
-from askless.app.records import LedgerFilter
+from askless.app.records import LedgerFilter, ModelHead
 from askless.app.service import ledger as ledger_service
 from askless.app.service import models
 from askless.app.service import sessions as service
 from askless.app.service.buying import receipts, starts
 from askless.app.service.sessions import answering
 from askless.app.service.sessions.opened import ErasedSession, OpenSession
+from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.prices import from_micros
+from askless.core.model.model import Model
 
 # pydantic adds them to every field; the field's name and description say as much.
 LEFT_OUT = ("title", "examples")
@@ -84,15 +87,36 @@ class ToolEntry(NamedTuple):
     act: Callable[[Call, Any], Awaitable[Answer]]
 
 
-async def list_models(call: Call, asked: shapes.PageShape) -> shapes.ListedModels:
-    page = await call.read(lambda db: models.page(db, asked.limit, asked.after))
-    listed = [
-        shapes.ListedModel.of(
-            item, card=uri_of(item.id, "card"), curve=uri_of(item.id, "curve")
-        )
-        for item in page.items
-    ]
-    return shapes.ListedModels(items=listed, next=page.next)
+async def list_models(call: Call, asked: shapes.ModelsShape) -> shapes.ListedModels:
+    def read(db: Transaction) -> shapes.ListedModels:
+        page = models.page(db, asked.limit, asked.after)
+        listed = [
+            view_model(head, models.load(db, call.state.loaded, head.id))
+            for head in page.items
+        ]
+        return shapes.ListedModels(items=listed, next=page.next)
+
+    return await call.read(read)
+
+
+def view_model(head: ModelHead, model: Model) -> shapes.ListedModel:
+    """Return a model in short, for agents that are handed no resources."""
+    ensemble = model.ensemble
+    catalogue = ensemble.catalogue
+    used = zip(catalogue.features, ensemble.is_used, strict=True)
+    return shapes.ListedModel.of(
+        head,
+        model,
+        catalogue,
+        name=head.name,
+        classes=[label.display for label in ensemble.classes],
+        features=[
+            shapes.ListedFeature.of(feature) for feature, is_used in used if is_used
+        ],
+        error=None if model.curve is None else float(model.curve.errors_calibrated[-1]),
+        card=uri_of(head.id, "card"),
+        curve=uri_of(head.id, "curve"),
+    )
 
 
 async def start_case(call: Call, asked: bodies.PredictRequest) -> shapes.CaseView:
@@ -198,11 +222,11 @@ REPLACES = ADDS.model_copy(update={"destructive_hint": True})
 TOOLS = {
     "list_models": ToolEntry(
         "List models",
-        "List the models that cases can be worked through with, newest first. The "
-        "resources `card` and `curve` of each tell its features with their prices, and "
-        "its error for each budget.",
+        "List the models that cases can be worked through with, newest first: what "
+        "each predicts, from which features, and how often it errs. Its resources "
+        "`card` and `curve` tell all of it, and its error for each budget.",
         "models:read",
-        shapes.PageShape,
+        shapes.ModelsShape,
         shapes.ListedModels,
         READS,
         list_models,
@@ -311,7 +335,10 @@ async def call_tool(context: Context, params: CallToolRequestParams) -> CallTool
         )
 
     async def act(call: Call) -> Answer:
-        asked = entry.shape.model_validate(params.arguments or {})
+        arguments = read_arguments(
+            DESCRIBED[params.name].input_schema, params.arguments
+        )
+        asked = entry.shape.model_validate(arguments)
         return await entry.act(call, asked)
 
     host = context.lifespan_context

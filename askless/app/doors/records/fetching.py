@@ -19,6 +19,10 @@ class FetchError(Exception):
     """A server was not reached, or did not give an object of JSON."""
 
 
+class NoObjectError(FetchError):
+    """A server gave what is no object of JSON, or is too large."""
+
+
 @cache
 def trust_store() -> ssl.SSLContext:
     """Return the TLS context, cached: reading the certificates takes 50 ms."""
@@ -26,24 +30,35 @@ def trust_store() -> ssl.SSLContext:
 
 
 async def fetch_json(
-    client: httpx2.AsyncClient, url: str, most: int = MOST_BYTES
+    client: httpx2.AsyncClient,
+    url: str,
+    most: int = MOST_BYTES,
+    whole_s: float = WHOLE_S,
 ) -> dict[str, Any]:
-    """Return an object of JSON of at most some bytes; raise FetchError."""
+    """Return an object of JSON of at most some bytes; raise FetchError.
+
+    A redirect is no answer, whatever the client does else.
+    """
     content = bytearray()
     try:
-        with anyio.fail_after(WHOLE_S):
-            async with client.stream("GET", url, timeout=TIMEOUT_S) as response:
+        with anyio.fail_after(whole_s):
+            asking = client.stream(
+                "GET", url, timeout=TIMEOUT_S, follow_redirects=False
+            )
+            async with asking as response:
                 response.raise_for_status()
                 async for chunk in response.aiter_bytes():
                     content += chunk
                     if len(content) > most:
-                        raise FetchError
+                        raise NoObjectError
+    # ValueError: no text for a header.
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, ValueError):
+        raise FetchError from None
+    try:
         document = await to_thread.run_sync(json.loads, bytes(content))
-    # RecursionError: it nests too deep. ValueError: no JSON, or no text for a header.
-    except (httpx2.HTTPError, httpx2.InvalidURL, RecursionError, ValueError):
-        raise FetchError from None
-    except TimeoutError:
-        raise FetchError from None
+    # RecursionError: it nests too deep.
+    except (RecursionError, ValueError):
+        raise NoObjectError from None
     if not isinstance(document, dict):
-        raise FetchError
+        raise NoObjectError
     return document

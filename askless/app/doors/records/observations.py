@@ -1,16 +1,18 @@
 """Read values of features from resources of FHIR that a client sends along.
 
-What can't be read is left out: a card does not fail for an odd result.
+What can't be read is left out, with the reason: a card does not fail for an odd result.
 """
 
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
 from askless.app.documents.session.state import Texts
+from askless.app.doors.records.answers import CODED, convert
 from askless.app.doors.records.patients import (
     list_patients,
     match_sex,
@@ -33,6 +35,9 @@ TIME = re.compile(
 )
 REST_OF_TIME = {4: "-01-01", 7: "-01"}
 NEVER = -math.inf
+# Of a unit that a card names: what could be read as a link is not shown.
+PLAIN_UNIT = re.compile(r"[^`\s<>]{1,40}")
+NO_VALUE = "it has no value that can be read"
 # Of an age, what was observed before that says nothing of today.
 AGE_LASTS_S = 365 * 86_400
 PATIENT = re.compile(r"(?:.*/)?Patient/([^/]+)(?:/_history/.*)?")
@@ -43,6 +48,18 @@ class KnownValue(NamedTuple):
 
     value: Any
     at: str
+
+
+class Record(NamedTuple):
+    """What a record says of a patient, by feature."""
+
+    known: dict[str, KnownValue]
+    #: why a newer result than the known one, or the only one, was left out
+    left_out: dict[str, KnownValue]
+
+
+class UnreadError(Exception):
+    """A result has no value of its feature; the message says why."""
 
 
 def map_codes(catalogue: Catalogue) -> Codes:
@@ -67,12 +84,12 @@ def list_resources(raw: Any) -> Iterator[Json]:
             yield entry["resource"]
 
 
-def read_known(
+def read_record(
     prefetch: dict[str, Any],
     catalogue: Catalogue,
     now: datetime | None = None,
     patient_id: str | None = None,
-) -> dict[str, KnownValue]:
+) -> Record:
     """Return the newest value of each feature among Observations, and of the Patient.
 
     Age and sex are the Patient's where no Observation says them; an age that was
@@ -82,22 +99,35 @@ def read_known(
     now = now or datetime.now(UTC)
     resources = [*chain.from_iterable(map(list_resources, prefetch.values()))]
     codes = map_codes(catalogue)
-    known: dict[str, KnownValue] = {}
+    record = Record({}, {})
     for part, at in list_results(resources, patient_id):
         feature = feature_of_concept(part.get("code"), codes)
-        value = None if feature is None else read_value(feature, part)
-        if feature is None or value is None:
+        if feature is None:
             continue
-        if feature.name not in known or to_seconds(known[feature.name].at) < to_seconds(
-            at
-        ):
-            known[feature.name] = KnownValue(value, at)
+        try:
+            keep_newest(
+                record.known, feature, KnownValue(read_value(feature, part), at)
+            )
+        except UnreadError as error:
+            keep_newest(record.left_out, feature, KnownValue(str(error), at))
     patients = list_patients(resources, patient_id)
     # Of two patients it is not known which one is meant.
     if len(patients) == 1:
         for feature in codes.values():
-            add_patient_value(feature, patients[0], now, known)
-    return known
+            add_patient_value(feature, patients[0], now, record.known)
+    for name in record.known.keys() & record.left_out.keys():
+        if to_seconds(record.left_out[name].at) <= to_seconds(record.known[name].at):
+            del record.left_out[name]
+    return record
+
+
+def keep_newest(
+    values: dict[str, KnownValue], feature: Feature, value: KnownValue
+) -> None:
+    """Keep a value where it is newer than the one before."""
+    before = values.get(feature.name)
+    if before is None or to_seconds(before.at) < to_seconds(value.at):
+        values[feature.name] = value
 
 
 def add_patient_value(
@@ -195,8 +225,12 @@ def list_codings(concept: Any) -> Iterator[tuple[str, str]]:
 
 
 def read_value(feature: Feature, part: Json) -> Any:
-    """Return the value of a feature in an Observation; None where it has none."""
-    return next((x for x in list_values(feature, part) if is_allowed(feature, x)), None)
+    """Return the value of a feature in an Observation; raise UnreadError for none."""
+    values = [*list_values(feature, part)]
+    allowed = next((value for value in values if is_allowed(feature, value)), None)
+    if allowed is None:
+        raise UnreadError("the feature can't have it" if values else NO_VALUE)
+    return allowed
 
 
 def is_allowed(feature: Feature, value: Any) -> bool:
@@ -213,31 +247,69 @@ def is_allowed(feature: Feature, value: Any) -> bool:
 
 
 def list_values(feature: Feature, part: Json) -> Iterator[Any]:
-    """Yield candidate values: a number in its unit, or names of a category."""
+    """Yield candidate values; raise UnreadError for a form that can't be read."""
     if feature.type == "number":
         yield from list_numbers(feature, part)
     elif feature.type == "boolean":
-        if isinstance(part.get("valueBoolean"), bool):
-            yield part["valueBoolean"]
+        yield from list_booleans(part)
     else:
         names = [name for name in list_names(part) if isinstance(name, str) and name]
         yield from names
         yield from (sex for name in names if (sex := match_sex(feature, name)))
+        if type(part.get("valueInteger")) is int:
+            yield part["valueInteger"]
+
+
+def list_booleans(part: Json) -> Iterator[bool]:
+    """Yield a boolean, or a coded yes or no."""
+    if isinstance(part.get("valueBoolean"), bool):
+        yield part["valueBoolean"]
+    codings = [*list_codings(part.get("valueCodeableConcept"))]
+    yield from (CODED[coding] for coding in codings if coding in CODED)
+    if codings and not any(coding in CODED for coding in codings):
+        raise UnreadError("its code is no yes or no")
 
 
 def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
-    """Yield a number that is in the feature's unit; a bound such as < 5 is none."""
-    units = [text for text in (feature.ucum, feature.unit) if text is not None]
+    """Yield a number in the feature's unit; a bound such as < 5 is none."""
+    has_unit = {feature.ucum, feature.unit} - {None, "1"} != set()
     quantity = part.get("valueQuantity")
-    if isinstance(quantity, dict) and "comparator" not in quantity:
+    if isinstance(quantity, dict):
+        if "comparator" in quantity:
+            raise UnreadError("it is a bound, and no number")
         # A code says the unit; its text is for people.
         code = quantity.get("code")
         unit = quantity.get("unit") if code is None else code
-        is_number = type(quantity.get("value")) in (int, float)
-        if is_number and (unit in units or (not units and unit in (None, "1"))):
-            yield quantity["value"]
-    if type(part.get("valueInteger")) is int and units in ([], ["1"]):
+        if type(quantity.get("value")) not in (int, float):
+            raise UnreadError(NO_VALUE)
+        yield convert_quantity(feature, quantity["value"], unit, has_unit=has_unit)
+    if type(part.get("valueInteger")) is int:
+        if has_unit:
+            raise UnreadError("it has no unit")
         yield part["valueInteger"]
+
+
+def convert_quantity(
+    feature: Feature, value: Any, unit: object, *, has_unit: bool
+) -> Any:
+    """Return a number in the feature's unit; raise UnreadError where it is in none."""
+    if unit is None or (unit == "1" and not has_unit):
+        if not has_unit:
+            return value
+        raise UnreadError("it has no unit")
+    converted = None
+    with suppress(OverflowError):
+        converted = convert(feature, value, unit) if isinstance(unit, str) else None
+    if converted is None:
+        wanted = feature.ucum or feature.unit or "a number without a unit"
+        raise UnreadError(f"its unit {quote_unit(unit)} can't be converted to {wanted}")
+    return converted
+
+
+def quote_unit(unit: object) -> str:
+    """Return a unit of a record as it may stand on a card."""
+    is_plain = isinstance(unit, str) and PLAIN_UNIT.fullmatch(unit) is not None
+    return f"`{unit}`" if is_plain else "(which is no text)"
 
 
 def list_names(part: Json) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
-from authlib.integrations.starlette_client import OAuth
+from authlib.integrations.starlette_client import OAuth, StarletteOAuth2App
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from askless.app.doors.records.fetching import (
@@ -20,7 +20,7 @@ from askless.app.doors.records.fetching import (
     fetch_json,
     trust_store,
 )
-from askless.app.doors.sign_in.tokens import ALGORITHMS
+from askless.app.doors.sign_in.tokens import ALGORITHMS, MOST_BYTES, fetch_key_set
 from askless.app.logs import log
 from askless.app.settings.doors import TRUSTED
 
@@ -28,7 +28,6 @@ from askless.app.settings.doors import TRUSTED
 # that failed, after so many.
 FRESH_S = 300
 AWAY_S = 30
-MOST_BYTES = 1_000_000
 AWAY = 503
 
 
@@ -86,6 +85,17 @@ class Known(NamedTuple):
     metadata: Metadata
     client: Any
     at: float
+
+
+class BoundedClient(StarletteOAuth2App):  # type: ignore[misc]  # authlib has no types
+    """Authlib's client, with our bounds on the server's JWK Set."""
+
+    async def fetch_jwk_set(self, force: bool = False) -> Any:
+        """Return the keys of the metadata, fetched at first or where forced."""
+        if force or "jwks" not in self.server_metadata:
+            url = self.server_metadata["jwks_uri"]
+            self.server_metadata["jwks"] = await fetch_key_set(url)
+        return self.server_metadata["jwks"]
 
 
 class AuthServer:
@@ -173,6 +183,7 @@ class AuthServer:
         ]
         return OAuth().register(
             self.name,
+            client_cls=BoundedClient,
             client_id=self.registration.client_id,
             client_secret=self.registration.client_secret,
             client_kwargs={**options, "timeout": TIMEOUT_S, "verify": trust_store()},

@@ -16,6 +16,7 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, ConfigDict
 
+from askless.app.doors.records.fetching import FetchError, NoObjectError
 from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError
 
 Json = dict[str, Any]
@@ -113,7 +114,9 @@ class Flow:
             claims = await known.client.parse_id_token(
                 token, kept.nonce, claims_options=wanted
             )
-        except httpx2.HTTPError:
+        except NoObjectError:
+            raise self.server.failed("jwks") from None
+        except (httpx2.HTTPError, FetchError):
             raise self.server.unreachable() from None
         except OAuthError as error:
             raise self.server.failed(str(error.error)) from None

@@ -19,7 +19,7 @@ from askless.app.doors.records.observations import (
     effective_time,
     list_resources,
     map_codes,
-    read_known,
+    read_record,
     to_seconds,
 )
 from askless.app.doors.sign_in.auth_servers import AuthServer, FlowError, Registration
@@ -154,7 +154,8 @@ def is_recent(resource: Json, now: datetime) -> bool:
 router = APIRouter(prefix="/ui/smart/{server}", include_in_schema=False)
 # Version 2 of the scopes; `launch`: the patient whom the record shows.
 SCOPE = "launch openid fhirUser patient/Patient.r patient/Observation.rs"
-PATIENT = re.compile(r"[A-Za-z0-9.-]{1,64}")
+# Of dots alone an id would name another address of the record system.
+PATIENT = re.compile(r"(?!\.+$)[A-Za-z0-9.-]{1,64}")
 UNKNOWN = "Only a record system that this service knows can launch it."
 NO_PATIENT = "The record system named no patient. Please open one, and launch again."
 NO_MODEL = "There is no model {} here. Whoever set up the launch can name another."
@@ -253,7 +254,7 @@ async def open_session(
     records = Records(ehr.base, str(done.token.get("access_token")), granted)
     now = state.clock()
     results = await records.fetch_results(patient, catalogue, now)
-    known = read_known(results, catalogue, now, patient)
+    known = read_record(results, catalogue, now, patient).known
     order = {
         "model": name,
         "budget": ehr.setting.budget,

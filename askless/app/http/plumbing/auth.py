@@ -6,8 +6,9 @@ key belongs to the first tenant, and may do anything.
 
 import math
 import time
-from collections import OrderedDict
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -80,6 +81,8 @@ class Guard:
     cached_keys: OrderedDict[bytes, CachedKey] = field(default_factory=OrderedDict)
     buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
     lock: Lock = field(default_factory=Lock)
+    #: event streams that are open, by key
+    n_streams: Counter[str] = field(default_factory=Counter)
 
     async def admit(self, engine: Callable[[], sa.Engine], token: str | None) -> Caller:
         """Return a token's caller; raise UnknownKeyError or HTTPException (429)."""
@@ -128,6 +131,24 @@ class Guard:
             detail = f"This key may send {per_minute} requests a minute."
             headers = {"Retry-After": str(math.ceil(wait_s))}
             raise HTTPException(429, detail, headers=headers)
+
+    @contextmanager
+    def open_stream(self, caller: Caller) -> Iterator[None]:
+        """Count a stream of a key while it is open; raise HTTPException (429)."""
+        most, key_id = caller.limits.streams, caller.key_id
+        if most is None or key_id is None:
+            yield
+            return
+        if self.n_streams[key_id] >= most:
+            detail = f"This key may have {most} event streams open."
+            raise HTTPException(429, detail, headers={"Retry-After": "5"})
+        self.n_streams[key_id] += 1
+        try:
+            yield
+        finally:
+            self.n_streams[key_id] -= 1
+            if not self.n_streams[key_id]:
+                del self.n_streams[key_id]
 
 
 def record_use(engine: sa.Engine, key: StoredKey) -> None:

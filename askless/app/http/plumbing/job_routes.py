@@ -1,19 +1,18 @@
 """Routes that trainings and other jobs share: list, show, cancel, follow."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.documents.shape import Answer
 from askless.app.http.plumbing.contract import problem_docs
 from askless.app.http.plumbing.deps import After, Db, Limit, Now, ReadDb
 from askless.app.http.plumbing.following import (
     ENDED,
+    EventStream,
     LastEvent,
+    follow_events,
     require_unfinished,
-    stream_events,
 )
 from askless.app.service.jobs.nouns import JobNoun
 
@@ -82,7 +81,7 @@ def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
 
     @router.get(
         f"{path}/{{id}}/events",
-        response_class=EventSourceResponse,
+        response_class=EventStream,
         responses=ENDED,
         operation_id=f"follow_{word}",
         summary=f"Follow a {word}",
@@ -92,6 +91,5 @@ def add_stream(router: APIRouter, path: str, noun: JobNoun[Any]) -> None:
         id: Annotated[str, Depends(require_unfinished(noun.get))],
         request: Request,
         last_event_id: LastEvent = 0,
-    ) -> AsyncIterator[ServerSentEvent]:
-        async for event in stream_events(request, id, last_event_id):
-            yield event
+    ) -> EventStream:
+        return follow_events(request, id, last_event_id)

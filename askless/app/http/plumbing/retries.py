@@ -5,6 +5,7 @@ before it is committed (`deps.get_db`). Requests without a key pass by.
 """
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,8 @@ from askless.core.errors import Refusal, RefusedError
 HEADER = "Idempotency-Key"
 MAX_LENGTH = 255
 RULE = f"must have 1 to {MAX_LENGTH} printable characters of ASCII"
+# A key may be a String of structured fields (RFC 9651), as the header's draft has it.
+QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
 KEPT_HEADERS = ("content-type", "location", "etag", "cache-control")
 # Fields that a response shows once, and that are never stored.
 SECRETS = ("token",)
@@ -93,6 +96,9 @@ async def find_retry(request: Request) -> Retry | None:
     key = request.headers.get(HEADER)
     if key is None or request.method != "POST":
         return None
+    quoted = QUOTED.fullmatch(key)
+    if quoted is not None:
+        key = re.sub(r"\\(.)", r"\1", quoted[1])
     if RETRY not in request.scope:
         if not (0 < len(key) <= MAX_LENGTH and key.isascii() and key.isprintable()):
             raise RefusedError([Refusal(HEADER, RULE)])

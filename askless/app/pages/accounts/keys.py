@@ -62,6 +62,7 @@ LIMITS = {
     "requests_per_minute": "Requests a minute",
     "trainings": "Trainings that have not ended",
     "sessions": "Sessions that are not closed",
+    "streams": "Event streams open in a process",
     "dataset_bytes": "Bytes of all its tables",
     "rows": "Rows of a table",
     "columns": "Columns of a table",

@@ -1,19 +1,18 @@
 """The page of a session that buys by itself: its calls as they end, and its receipt."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.errors import ConflictError
 from askless.app.http.plumbing.auth import Called, needs
-from askless.app.http.plumbing.buying.runs import require_running, stream_run
+from askless.app.http.plumbing.buying.runs import RUN_EVENTS, require_running
 from askless.app.http.plumbing.deps import At, Changes, Loaded, ReadDb, show_now
-from askless.app.http.plumbing.following import LastEvent
+from askless.app.http.plumbing.following import EventStream, LastEvent, follow_events
 from askless.app.pages.cases.leads import compare_lead
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import download, redirect, render
@@ -173,17 +172,14 @@ def download_receipt(id: str, db: ReadDb, loaded: Loaded, at: At) -> Response:
     return download(f"receipt-{id}.json", text)
 
 
-@router.get(
-    "/{id}/receipt/events", dependencies=[READS], response_class=EventSourceResponse
-)
+@router.get("/{id}/receipt/events", dependencies=[READS], response_class=EventStream)
 async def follow_run(
     request: Request,
     id: Annotated[str, Depends(require_running)],
     last_event_id: LastEvent = 0,
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventStream:
     """Stream the events of the API to callers signed in by cookie."""
-    async for event in stream_run(request, id, last_event_id):
-        yield event
+    return follow_events(request, id, last_event_id, RUN_EVENTS)
 
 
 @router.post("/{id}/run", dependencies=[needs("predict")])

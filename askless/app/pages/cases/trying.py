@@ -23,9 +23,9 @@ from askless.app.store.database.transactions import Transaction
 from askless.app.words.budgets import place_of_knee
 from askless.app.words.savings import Saving, compute_saving
 from askless.core.catalogue.catalogue import Feature
-from askless.core.catalogue.price_lists import FEATURE_RULE
+from askless.core.catalogue.price_lists import unknown_feature_rule
 from askless.core.catalogue.prices import from_micros
-from askless.core.errors import Refusal, RefusedError, nearest_hint
+from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
 from askless.core.session import machine
 from askless.core.session.state import Aim, State
@@ -163,8 +163,8 @@ def answer_first_question(
     """Answer the first question; the case's own page asks again for an odd value."""
     catalogue, name = model.ensemble.catalogue, field_text(form, "feature")
     if name not in catalogue.feature_idxs:
-        hint = nearest_hint(name, catalogue.feature_idxs)
-        raise RefusedError([Refusal("feature", f"{FEATURE_RULE}{hint}")])
+        rule = unknown_feature_rule(catalogue, name)
+        raise RefusedError([Refusal("feature", rule)])
     feature = catalogue.features[catalogue.feature_idxs[name]]
     try:
         value = read_typed(feature, text, "value")

@@ -1,21 +1,21 @@
 """Trainings: the list, how far each one is, cancelling, and why one failed."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from askless.app.errors import ConflictError
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import After, Changes, Now, ReadDb, show_now
 from askless.app.http.plumbing.following import (
+    EventStream,
     LastEvent,
+    follow_events,
     require_unfinished,
-    stream_events,
 )
 from askless.app.pages.plumbing.frame import redirect, render
 from askless.app.records import FINAL_STATES, Caller
@@ -124,17 +124,14 @@ def has_workers(request: Request, db: Any) -> bool:
     return operations.count_workers(db, timeout_s) > 0
 
 
-@router.get(
-    "/{id}/events", dependencies=[needs("train")], response_class=EventSourceResponse
-)
+@router.get("/{id}/events", dependencies=[needs("train")], response_class=EventStream)
 async def events(
     id: Annotated[str, Depends(require_unfinished(trainings.get))],
     request: Request,
     last_event_id: LastEvent = 0,
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventStream:
     """Stream the events of the API to callers signed in by cookie."""
-    async for event in stream_events(request, id, last_event_id):
-        yield event
+    return follow_events(request, id, last_event_id)
 
 
 @router.post("/{id}/cancel", dependencies=[needs("train")])

@@ -4,16 +4,12 @@ from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
 from askless.app.documents.session.state import Texts
 from askless.app.words.wording import describe_choices, is_known
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.catalogue.price_lists import FEATURE_RULE
-from askless.core.errors import AnswerError, Refusal, RefusedError, nearest_hint
+from askless.core.catalogue.price_lists import unknown_feature_rule
+from askless.core.errors import AnswerError, Refusal, RefusedError
 from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
-from askless.core.table.answer_values import check_answer
-
-
-def unknown_rule(catalogue: Catalogue, name: str) -> str:
-    """Return the rule that a wrong name breaks, with the nearest feature."""
-    return FEATURE_RULE + nearest_hint(name, catalogue.feature_idxs)
+from askless.core.table.answer_values import check_answer, parse_answer
+from askless.core.table.cells import write_number
 
 
 def check_known(
@@ -27,7 +23,7 @@ def check_known(
         where = f"known.{name}"
         feature_idx = catalogue.feature_idxs.get(name)
         if feature_idx is None:
-            refusals.append(Refusal(where, unknown_rule(catalogue, name)))
+            refusals.append(Refusal(where, unknown_feature_rule(catalogue, name)))
             continue
         try:
             feature = catalogue.features[feature_idx]
@@ -53,13 +49,15 @@ def check_answers(
         feature_idx = catalogue.feature_idxs.get(given.feature)
         has_value = given.value is not None
         if feature_idx is None:
-            rule = unknown_rule(catalogue, given.feature)
+            rule = unknown_feature_rule(catalogue, given.feature)
             refusals.append(Refusal(f"{where}.feature", rule))
         elif given.feature in seen:
             rule = "must name each feature at most once"
             refusals.append(Refusal(f"{where}.feature", rule))
         elif has_value != (given.outcome == "value"):
-            rule = "is given exactly when the outcome is value"
+            rule = "must be left out: only the outcome value has one"
+            if not has_value:
+                rule = "is required: the outcome is value"
             refusals.append(Refusal(f"{where}.value", rule))
         elif discards_known_value(state, feature_idx, given.outcome):
             refusals.append(Refusal(f"{where}.outcome", KNOWN_RULE))
@@ -87,11 +85,16 @@ def check_value(
 ) -> float:
     """Return a value as core's number; add the text of an unseen category to `texts`.
 
-    It is added also if the category is read as the joined rare ones.
+    It is added also if the category is read as the joined rare ones. A text is read as
+    a cell of a table is, and a number as the category that is spelt so.
     """
-    number = check_answer(feature, value)
-    text = str(value).strip()
-    if feature.type == "category" and not is_known(feature, text):
+    if feature.type != "category":
+        if isinstance(value, str):
+            return parse_answer(feature, value)
+        return check_answer(feature, value)
+    text = spell_category(feature, value).strip()
+    number = check_answer(feature, text)
+    if not is_known(feature, text):
         if not (accept_unseen or feature.has_other):
             choices = describe_choices(feature, text)
             rule = (
@@ -100,3 +103,17 @@ def check_value(
             raise AnswerError([Refusal(feature.name, rule)])
         texts[feature.name] = text
     return number
+
+
+def spell_category(feature: Feature, value: object) -> str:
+    """Return a value as the category that is spelt so: 1 is `1`, or `1.0`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        spellings = [str(value).lower(), str(value)]
+    elif isinstance(value, int):
+        spellings = [str(value), f"{value}.0"]
+    else:
+        assert isinstance(value, float), "as a request has it"
+        spellings = [write_number(value), str(value)]
+    return next((text for text in spellings if is_known(feature, text)), spellings[0])

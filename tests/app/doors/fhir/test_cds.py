@@ -204,6 +204,13 @@ def test_odd_observations_are_left_out(client: TestClient) -> None:
         assert session_of(client, card)["answers"] == []
 
 
+def test_card_says_what_was_left_out_and_why(client: TestClient) -> None:
+    (card,) = cards(client, hook())
+
+    told = "chol: left out (2026-11-09), since its unit `mmol/L` can't be converted"
+    assert told in card["detail"]
+
+
 def test_components_are_read_as_observations(client: TestClient) -> None:
     code = {"coding": [{"system": "http://loinc.org", "code": "2093-3"}]}
     part = {"code": code, "valueQuantity": quantity(199, "mg/dL")}

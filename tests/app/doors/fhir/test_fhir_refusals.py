@@ -22,6 +22,7 @@ from tests.app.doors.fhir.filler import (
     validated,
     with_answer,
 )
+from tests.app.doors.fhir.hooks import coded
 
 pytest_plugins = ["tests.app.conftest_http", "tests.app.conftest_keys"]
 DOORS = ["fhir", "cds"]
@@ -303,6 +304,23 @@ def test_version_that_has_passed_ends_no_session(
 
     session = client.get(f"/predict/{said(form, 'session')}").json()
     assert session["state"] == "open"
+
+
+def test_units_are_converted_and_coded_yes_is_read(
+    client: TestClient,
+) -> None:
+    model = client.post("/models", json=coded()).json()["id"]
+    yes = {"system": "http://loinc.org", "code": "LA33-6"}
+    known = [
+        item("age", valueQuantity={"value": 756, "code": "mo"}),
+        item("fbs", valueCoding=yes),
+    ]
+
+    form = call(client, first(model, item=known))
+
+    values = {one["linkId"]: one["answer"][0] for one in form["item"]}
+    assert values["age"] == {"valueDecimal": 63}
+    assert values["fbs"] == {"valueBoolean": True}
 
 
 def test_budget_in_the_unit_of_prices_is_taken(client: TestClient, put: Put) -> None:

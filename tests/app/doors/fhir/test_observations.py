@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.doors.records.observations import KnownValue, read_known
+from askless.app.doors.records.observations import KnownValue, read_record
 from askless.core.catalogue.catalogue import Catalogue, Feature
 
 Json = dict[str, Any]
@@ -43,14 +43,14 @@ def chol(value: Any, at: str | None = "2026-11-01", **more: Any) -> Json:
 
 def known(*resources: Any, catalogue: Catalogue = CATALOGUE, **more: Any) -> Json:
     prefetch = {str(place): resource for place, resource in enumerate(resources)}
-    found = read_known(prefetch, catalogue, NOW, more.get("patient_id"))
+    found = read_record(prefetch, catalogue, NOW, more.get("patient_id")).known
     return {name: one.value for name, one in found.items()}
 
 
 def test_value_has_its_time() -> None:
-    found = read_known({"any": chol(250, "2026-11-02T08:00:00Z")}, CATALOGUE, NOW)
+    found = read_record({"any": chol(250, "2026-11-02T08:00:00Z")}, CATALOGUE, NOW)
 
-    assert found == {"chol": KnownValue(250, "2026-11-02T08:00:00Z")}
+    assert found.known == {"chol": KnownValue(250, "2026-11-02T08:00:00Z")}
 
 
 QUANTITIES = [
@@ -160,6 +160,92 @@ def test_rare_category_is_not_guessed_from_a_text() -> None:
 def test_boolean_is_read() -> None:
     assert known(observation("72166-2", valueBoolean=False)) == {"smokes": False}
     assert known(observation("72166-2", valueString="no")) == {}
+
+
+YES_AND_NO = [
+    ("http://snomed.info/sct", "373066001", True),
+    ("http://snomed.info/sct", "373067005", False),
+    (LOINC, "LA33-6", True),
+    (LOINC, "LA32-8", False),
+    ("http://terminology.hl7.org/CodeSystem/v2-0136", "Y", True),
+    ("http://hl7.org/fhir/v2/0136", "N", False),
+    ("urn:local", "Y", None),
+    (LOINC, "373066001", None),
+]
+
+
+def coded(system: str, code: str) -> Json:
+    return {"valueCodeableConcept": {"coding": [{"system": system, "code": code}]}}
+
+
+@pytest.mark.parametrize(("system", "code", "meant"), YES_AND_NO)
+def test_coded_yes_and_no_are_booleans(system: str, code: str, meant: Any) -> None:
+    read = known(observation("72166-2", **coded(system, code)))
+
+    assert read == ({} if meant is None else {"smokes": meant})
+
+
+def test_integer_is_the_category_that_is_spelt_so() -> None:
+    coded_sex = replace(SEX, categories=("1", "2"))
+
+    found = [
+        known(observation("46098-0", valueInteger=number), catalogue=Catalogue((form,)))
+        for form, number in ((coded_sex, 2), (coded_sex, 3), (SEX, 1))
+    ]
+
+    assert found == [{"sex": 2}, {}, {}]
+
+
+UNITS = [
+    (2.5, "g/L", 250.0),
+    (250, "mg/dl", 250),
+    (2500, "ug/mL", 250_000.0 / 1000),
+    (6, "mmol/L", None),
+    (6, "nonsense", None),
+    (6, "m" * 10_000, None),
+    (6, "10*99999999.mg/dL", None),
+    (0.6, "10*1.mg/dL", 6),
+    (1e308, "kg/L", None),
+]
+
+
+@pytest.mark.parametrize(("value", "unit", "meant"), UNITS)
+def test_units_of_ucum_are_converted(value: float, unit: str, meant: Any) -> None:
+    read = known(chol(0, valueQuantity={"value": value, "code": unit}))
+
+    assert read == ({} if meant is None else {"chol": meant})
+
+
+REASONS = [
+    (
+        {"valueQuantity": {"value": 6, "code": "mmol/L"}},
+        "`mmol/L` can't be converted to",
+    ),
+    ({"valueQuantity": {"value": 6, "unit": "a](http://x) b"}}, "(which is no text)"),
+    ({"valueQuantity": {"value": 6}}, "it has no unit"),
+    ({"valueQuantity": {"value": 6, "code": "mg/dL", "comparator": "<"}}, "a bound"),
+    ({"valueString": "high"}, "no value that can be read"),
+    ({"valueQuantity": {"value": -1, "code": "mg/dL"}}, "the feature can't have it"),
+]
+
+
+@pytest.mark.parametrize(("result", "reason"), REASONS)
+def test_what_is_left_out_has_its_reason(result: Json, reason: str) -> None:
+    least = Catalogue((replace(CHOL, least=0.0),))
+    newest, older = observation("2093-3", **result), chol(250, "2025-01-01")
+
+    for resources in ([newest], [older, newest]):
+        prefetch = {str(place): one for place, one in enumerate(resources)}
+        left_out = read_record(prefetch, least, NOW).left_out
+
+        assert reason in left_out["chol"].value
+        assert left_out["chol"].at == "2026-11-01"
+
+
+def test_what_a_newer_value_replaces_is_not_told() -> None:
+    older = observation("2093-3", "2025-01-01", valueString="high")
+
+    assert read_record({"a": older, "b": chol(250)}, CATALOGUE, NOW).left_out == {}
 
 
 def patient(**more: Any) -> Json:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,6 +18,10 @@ class JwkSet:
     def renew(self) -> None:
         """Say again what is right."""
         self.status, self.content, self.n_asked = 200, self.right.encode(), 0
+        #: sent before the content, until a test lets it go on
+        self.may_go_on = threading.Event()
+        self.may_go_on.set()
+        self.headers: dict[str, str] = {}
 
 
 @contextmanager
@@ -28,9 +32,13 @@ def serving_jwk_set(content: str) -> Iterator[JwkSet]:
         def do_GET(self) -> None:
             made.n_asked += 1
             self.send_response(made.status)
+            for name, text in made.headers.items():
+                self.send_header(name, text)
             self.send_header("Content-Length", str(len(made.content)))
             self.end_headers()
-            self.wfile.write(made.content)
+            made.may_go_on.wait(30)
+            with suppress(OSError):
+                self.wfile.write(made.content)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

@@ -1,7 +1,6 @@
 """Wait for a run, and stream its events."""
 
 import re
-from functools import partial
 from time import monotonic
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from askless.app.documents.buying.runs import RunEvent
 from askless.app.errors import NothingToComeError
 from askless.app.http.plumbing.auth import Called
 from askless.app.http.plumbing.deps import Changer, Engine, make_moment, read_db
-from askless.app.http.plumbing.following import EventKind, LastEvent, stream_events
+from askless.app.http.plumbing.following import EventKind, LastEvent
 from askless.app.service import sessions
 from askless.app.service.buying import events
 from askless.app.service.sessions.opened import SessionCall
@@ -22,7 +21,6 @@ WAIT = re.compile(r"wait\s*=\s*\"?([0-9]{1,4})\"?")
 MOST_WAIT_S = 60
 LOOK_S = 0.05
 RUN_EVENTS = EventKind(events.list_events, RunEvent, (events.ENDED,))
-stream_run = partial(stream_events, kind=RUN_EVENTS)
 
 Prefer = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from askless.app.http.plumbing.forms import FORM, media_type
-from askless.app.http.plumbing.layers.errors import GONE, problem_response
+from askless.app.http.plumbing.layers.errors import GONE, is_hang_up, problem_response
 from askless.app.logs import log
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,64}")
@@ -126,9 +126,9 @@ class Edge:
             answer = problem_response(scope, "not-found")
         try:
             await answer(scope, exchange.receive_limited, exchange.send_marked)
-        except Exception:
-            # A logged error needs no second line by the server.
-            if "error" not in exchange.fields:
+        except Exception as error:
+            # A logged error needs no second line by the server, and a hang-up none.
+            if "error" not in exchange.fields and not is_hang_up(error):
                 raise
         finally:
             self.record_end(scope, exchange)

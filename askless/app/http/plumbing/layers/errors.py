@@ -27,7 +27,7 @@ from askless.app.errors import (
     UnknownKeyError,
 )
 from askless.app.http.plumbing.layers.methods import allowed_methods
-from askless.app.logs import LOGGER
+from askless.app.logs import LOGGER, list_grouped
 from askless.app.problems import KINDS, problem_document
 from askless.core.catalogue.prices import from_micros
 from askless.core.errors import (
@@ -171,18 +171,31 @@ def is_storage_full(cause: object) -> bool:
     return is_sqlite_full or not codes.isdisjoint(NO_SPACE)
 
 
-def on_crash(request: Request, error: Exception) -> Problem:
+def is_hang_up(error: Exception) -> bool:
+    """Return whether nothing has failed, but that the caller is gone."""
+    return all(isinstance(cause, ClientDisconnect) for cause in list_grouped(error))
+
+
+def on_crash(request: Request, error: Exception) -> Response:
+    if is_hang_up(error):
+        return on_hang_up(request, error)
     log_failure(request, "http.crashed", error, logging.ERROR)
     return problem_response(request.scope, "internal")
 
 
-def on_internal(request: Request, error: InternalError) -> Problem:
+def on_hang_up(request: Request, error: Exception) -> Response:
+    """Answer 499: nobody is there to read it."""
+    del request, error
+    return Response(status_code=GONE)
+
+
+def on_internal(request: Request, error: InternalError) -> Response:
     """Answer 503 for what may go well the next time, else 500."""
     may_pass = getattr(error.orig, "sqlstate", None) in PASSING
     return (on_unavailable if may_pass else on_crash)(request, error)
 
 
-def on_file_error(request: Request, error: OSError) -> Problem:
+def on_file_error(request: Request, error: OSError) -> Response:
     return (on_unavailable if is_storage_full(error) else on_crash)(request, error)
 
 
@@ -217,8 +230,7 @@ HANDLERS: dict[int | type[Exception], Any] = {
     ReplayedError: on_replayed,
     NothingToComeError: lambda *_: Response(status_code=204),
     HTTPException: on_http,
-    # Nobody is there to read it.
-    ClientDisconnect: lambda *_: Response(status_code=GONE),
+    ClientDisconnect: on_hang_up,
     OperationalError: on_unavailable,
     InterfaceError: on_unavailable,
     InternalError: on_internal,

@@ -28,6 +28,7 @@ from askless.app.batch.sources import open_rows
 from askless.app.cli.aims import SeveralAims, parse_aims
 from askless.app.cli.options import (
     STOP,
+    AcceptUnseen,
     Delta,
     Disagreement,
     ModelFile,
@@ -98,6 +99,7 @@ def evaluate_model(
     group_by: GroupBy = None,
     processes: RowProcesses = 1,
     spend: Spending = "worthwhile",
+    accept_unseen: AcceptUnseen = False,
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -113,7 +115,9 @@ def evaluate_model(
     early = None
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
-    order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early, as_json)
+    order = EvaluateOrder(
+        *(played, table, threshold, tuple(aim or ()), early, as_json, accept_unseen)
+    )
     measured = measure_file(parse_source(data), stored, order, processes)
     if as_json:
         asking = describe_asking(ensemble, played, measured.lists)

@@ -9,6 +9,7 @@ from askless.core.errors import AnswerError, Refusal, RefusedError, nearest_hint
 from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
 from askless.core.table.answer_values import check_answer
+from askless.core.table.cells import tidy_text, write_cell
 
 
 def unknown_rule(catalogue: Catalogue, name: str) -> str:
@@ -90,7 +91,7 @@ def check_value(
     It is added also if the category is read as the joined rare ones.
     """
     number = check_answer(feature, value)
-    text = str(value).strip()
+    text = tidy_text(write_cell(value) or "")
     if feature.type == "category" and not is_known(feature, text):
         if not (accept_unseen or feature.has_other):
             choices = describe_choices(feature, text)

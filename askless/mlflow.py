@@ -30,7 +30,8 @@ from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.prices import from_micros
 from askless.core.estimator.frames import frame_columns
 from askless.core.model.model import Model as BudgetedModel
-from askless.core.table.cells import FALSE_WORDS, TRUE_WORDS, parse_number
+from askless.core.table.cells import FALSE_WORDS, TRUE_WORDS
+from askless.core.table.texts.numbers import parse_number
 from askless.models import LoadedModel
 
 FLAVOUR = "askless"
@@ -41,6 +42,7 @@ REQUIREMENTS = [
     *(f"askless[server]=={version('askless')}", f"mlflow-skinny=={mlflow.__version__}"),
     f"pandas=={pd.__version__}",
 ]
+FLAGS = ("exact_budget", "accept_unseen")
 AIMS = ("mean_budget", "wanted_error", "error_price")
 
 
@@ -180,7 +182,8 @@ def describe_signature(model: BudgetedModel, budget: float) -> ModelSignature:
     ]
     params = [
         *(ParamSpec("budget", "double", budget), ParamSpec("policy", "string", None)),
-        *(ParamSpec("seed", "long", 0), ParamSpec("exact_budget", "boolean", False)),
+        ParamSpec("seed", "long", 0),
+        *(ParamSpec(name, "boolean", False) for name in FLAGS),
         *(ParamSpec(name, "double", None) for name in AIMS),
     ]
     return ModelSignature(Schema(inputs), Schema(outputs), ParamSchema(params))

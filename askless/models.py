@@ -15,9 +15,9 @@ from askless.core.estimator import frames
 from askless.core.estimator.matching import match_names
 from askless.core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from askless.core.model.model import Model
-from askless.core.model.rows import check_rows
+from askless.core.model.rows import check_rows, refuse_unseen_batch
 from askless.core.simulation.outcomes import TableRows
-from askless.core.table.cells import parse_number
+from askless.core.table.texts.numbers import parse_number
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class LoadedModel(BudgetedPredictor):
     """
 
     model: Model
+    #: whether most cells of a category may be unseen in training
+    accept_unseen: bool = False
 
     @property
     def name(self) -> str:
@@ -82,12 +84,19 @@ class LoadedModel(BudgetedPredictor):
             columns = frames.mapped_columns(X, self.features)
         else:
             columns = match_names(frames.frame_columns(X), names)
+        if not self.accept_unseen:
+            ensemble = self.model.ensemble
+            refuse_unseen_batch([columns], ensemble, "accept_unseen=True")
         values, unseen = check_rows(columns, self.model.ensemble)
         for warning in unseen:
             warn(warning, stacklevel=4)
         return TableRows(values, range(len(values)), 0)
 
 
-def load_model(path: str | Path) -> LoadedModel:
-    """Read a MODEL.json; raise `RefusedError` where it is none."""
-    return LoadedModel(read_model(Path(path)))
+def load_model(path: str | Path, accept_unseen: bool = False) -> LoadedModel:
+    """Read a MODEL.json; raise `RefusedError` where it is none.
+
+    `accept_unseen`: predict tables too of which most cells of a category were never
+    seen in training.
+    """
+    return LoadedModel(read_model(Path(path)), accept_unseen)

@@ -109,7 +109,7 @@ ARROWS = {
     "app.documents": (*LEAVES, "app.documents", "core"),
     "app.documents.fields": (
         *("core.parameters", "core.session.policies"),
-        *("core.table.cells", "core.catalogue.prices"),
+        *("core.table.texts.numbers", "core.catalogue.prices"),
     ),
     "app.words": (
         *(*LEAVES, "app.words", "app.documents.model.card", "core"),
@@ -248,6 +248,7 @@ ONLY_FROM = {
     "numba": ("core.kernels",),
     "sklearn": (
         "askless.estimator",
+        "core.estimator.classes",
         "core.estimator.classifier",
         "core.estimator.incremental",
         "core.selection",

@@ -64,6 +64,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "app/cli/tables.py train_model": "One for each option of the command.",
         "app/cli/comparing.py compare_models": "One for each option of the command.",
         "app/cli/deciding.py decide_cases": "One for each option of the command.",
+        "app/cli/drafts.py init_spec": "One for each option of the command.",
         "app/cli/measures.py evaluate_model": "One for each option of the command.",
         "app/cli/models.py ask_case": "One for each option of the command.",
         "app/cli/predictions.py predict_rows": "One for each option of the command.",

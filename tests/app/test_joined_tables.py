@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from askless.app.documents.session.cases import read_silent
 from askless.app.store.database.tables import datasets, tenants
 from askless.app.uploads import read_table
-from askless.app.uploads.joining import NamedTable, join_tables
+from askless.app.uploads.joining import NamedTable, join_tables, write_parquet
 from askless.app.uploads.streams import read_columns
 from askless.core.errors import RefusedError
 from tests.app.clinic import Json, Play
@@ -86,7 +86,7 @@ def test_columns_are_joined_by_name_and_missing_where_absent() -> None:
 
 
 def to_bytes(table: Any) -> bytes:
-    return parquet(**{name: table[name] for name in table.column_names})
+    return write_parquet(table)
 
 
 def test_tables_of_the_same_columns_say_nothing_more() -> None:

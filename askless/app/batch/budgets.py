@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import to_decimal_point
+from askless.core.table.texts.numbers import to_decimal_point
 
 UNLIMITED = ("inf", "unlimited")
 

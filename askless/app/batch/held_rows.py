@@ -11,7 +11,7 @@ from askless.app.batch.predicting import PredictOrder, PredictWork
 from askless.app.batch.sources import HeldPart, TablePart
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.model.model import Model
-from askless.core.model.rows import warn_unseen
+from askless.core.model.rows import refuse_unseen_batch, warn_unseen
 from askless.core.table.columns import Columns
 
 
@@ -57,6 +57,8 @@ def predict_held(
     )
     work = PredictWork(ensemble, order, largest_budget(order.limits), is_chosen)
     n_rows = len(next(iter(columns.values()))) if columns else 0
+    if not order.accept_unseen:
+        refuse_unseen_batch([columns], ensemble, "accept_unseen")
     part = HeldPart(TablePart(0, n_rows, columns, pa.table({})))
     played = list(work.play(part))
     n_unseen: IntArray = np.sum(

@@ -17,6 +17,7 @@ from askless.app.batch.labelled import (
 )
 from askless.app.batch.predicting import BatchProgress
 from askless.app.batch.sources import PartReader, RowSource
+from askless.app.batch.table_checks import refuse_unseen_rows
 from askless.app.processes.pool import map_in_processes
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import UNSEEN
@@ -66,6 +67,8 @@ class EvaluateOrder:
     early: StopRule | None = None
     #: whether the lists of questions are counted, which plays each row once more
     has_lists: bool = False
+    #: whether most cells of a column may be unseen in training
+    accept_unseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,8 @@ def plan_measuring(
     names = dict.fromkeys(source.names, np.empty(0))
     if check_options(names, order.table, naming) or not has_target(source, terms):
         refuse_labelled(source, terms, naming)
+    if not order.accept_unseen:
+        refuse_unseen_rows(source, ensemble, naming("accept_unseen"))
     early = []
     if order.early is not None:
         early = plan_early_stops(

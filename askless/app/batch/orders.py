@@ -40,6 +40,7 @@ def build_predict_order(request: bodies.PredictOrder, stored: Model) -> PredictO
         aim=check_order_aim(request.aim, ensemble, policy, "aim"),
         curve=None if request.exact_budget else stored.curve,
         spend="all" if request.exact_budget else request.spend,
+        accept_unseen=request.accept_unseen,
     )
 
 
@@ -86,6 +87,7 @@ def parse_evaluate_order(raw: Any, stored: Model) -> EvaluateOrder:
         aims=tuple(format_aim(aim) for aim in aims if aim is not None),
         early=early,
         has_lists=True,
+        accept_unseen=request.accept_unseen,
     )
 
 

@@ -18,6 +18,7 @@ from askless.app.batch.table_checks import (
     list_needed_columns,
     list_text_columns,
     refuse_rows,
+    refuse_unseen_rows,
 )
 from askless.app.batch.writing import ResultFile
 from askless.app.processes.pool import map_in_processes
@@ -82,6 +83,8 @@ class PredictOrder:
     #: None: under the budgets as given
     curve: Curve | None = None
     spend: Spend = "worthwhile"
+    #: whether most cells of a column may be unseen in training
+    accept_unseen: bool = False
 
     def choose_budget(self, ensemble: Ensemble, limit: int | None) -> int | None:
         """Return the budget to play under: at most `limit`, and as good by the curve.
@@ -148,6 +151,8 @@ def plan_prediction(
     refuse_unknown_columns(dict.fromkeys(source.names, NO_CELLS), order, naming)
     if not source.n_rows:
         raise RefusedError(empty_refusals(0))
+    if not order.accept_unseen:
+        refuse_unseen_rows(source, ensemble, naming("accept_unseen"))
     limits = collect_budgets(source, order)
     is_chosen = any(order.choose_budget(ensemble, limit) != limit for limit in limits)
     return PredictWork(ensemble, order, largest_budget(limits), is_chosen)

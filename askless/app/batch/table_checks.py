@@ -2,16 +2,42 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from askless.app.batch.sources import RowSource
+from askless.app.batch.sources import ColumnChoice, RowSource
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.rows import cell_refusals, mark_askable_features
+from askless.core.model.rows import (
+    cell_refusals,
+    mark_askable_features,
+    refuse_unseen_batch,
+)
 from askless.core.table.columns import Column
 
 
 def list_text_columns(ensemble: Ensemble) -> list[str]:
     """Return the features whose cells are read as text."""
-    return [f.name for f in ensemble.catalogue.features if f.type != "number"]
+    return [
+        feature.name
+        for feature in ensemble.catalogue.features
+        if feature.type != "number" or feature.missing_words is not None
+    ]
+
+
+def refuse_unseen_rows(source: RowSource, ensemble: Ensemble, option: str) -> None:
+    """Raise RefusedError for columns most of whose cells training did not see.
+
+    `option` is how a caller takes them all the same.
+    """
+    needed = list_needed_columns(ensemble, source.names)
+    categories = {
+        name
+        for feature in ensemble.catalogue.features
+        if feature.type == "category"
+        for name in (feature.name, feature.name.strip())
+    }
+    choice = ColumnChoice([name for name in needed if name in categories], [])
+    numbers = range(len(source.spans)) if choice.names else ()
+    parts = (source.part(number, choice).read().columns for number in numbers)
+    refuse_unseen_batch(parts, ensemble, option)
 
 
 def list_needed_columns(ensemble: Ensemble, names: Sequence[str]) -> list[str]:

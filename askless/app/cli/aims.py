@@ -9,7 +9,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.parameters import parameters_of
 from askless.core.session.aims import check_aim
 from askless.core.session.state import Aim
-from askless.core.table.cells import parse_number
+from askless.core.table.texts.numbers import parse_number
 
 AIMS = parameters_of(Aim)
 HELP = "To reach on average: mean_budget=75, wanted_error=.1 or error_price=500."

@@ -32,6 +32,13 @@ def init_spec(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
     skip_bad_rows: SkipBadRows = False,
+    missing_words: Annotated[
+        str | None,
+        typer.Option(
+            help="The words that mean missing, such as n.d.,null, and no others; "
+            'none: "". Else the usual ones, NA among them.'
+        ),
+    ] = None,
 ) -> None:
     files.check_writable(out, "--out")
     if out.exists() and not force:
@@ -41,7 +48,8 @@ def init_spec(
     bounds = Bounds(memory=available_bytes())
     table = open_table(data, (), bounds, skipped if skip_bad_rows else None)
     warn_skipped(skipped)
-    draft = draft_spec(table, target, model_name_of_file(data), prices)
+    words = None if missing_words is None else read_words(missing_words)
+    draft = draft_spec(table, target, model_name_of_file(data), prices, words)
     text = format_spec(draft.spec)
     _, checked = check_spec_and_table(parse_spec(text), lambda: table)
     for note in draft.notes:
@@ -50,6 +58,11 @@ def init_spec(
     files.replace_file(out, text)
     costs = "Look it over" if prices else "Edit its costs"
     output.print(f"wrote {escape(str(out))}. {costs}, then: askless train")
+
+
+def read_words(text: str) -> tuple[str, ...]:
+    """Return the words of an option, parted by commas."""
+    return tuple(filter(None, map(str.strip, text.split(","))))
 
 
 def model_name_of_file(data: Path) -> str:

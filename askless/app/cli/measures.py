@@ -35,6 +35,7 @@ from askless.app.cli.aims import SeveralAims, parse_aims
 from askless.app.cli.options import (
     CALLS_AT_ONCE,
     STOP,
+    AcceptUnseen,
     CallsAtOnce,
     Delta,
     Disagreement,
@@ -114,6 +115,7 @@ def evaluate_model(
     value_of_second: ValueOfSecond = 0.0,
     latencies: Latencies = None,
     calls_at_once: CallsAtOnce = CALLS_AT_ONCE.default,
+    accept_unseen: AcceptUnseen = False,
 ) -> None:
     stored = files.load_model(model)
     ensemble, unit = stored.ensemble, stored.ensemble.catalogue.cost_unit
@@ -138,7 +140,9 @@ def evaluate_model(
     early = None
     if disagreement is not None:
         early = StopRule(disagreement=disagreement, delta=delta, spend=spend)
-    order = EvaluateOrder(played, table, threshold, tuple(aim or ()), early, as_json)
+    order = EvaluateOrder(
+        *(played, table, threshold, tuple(aim or ()), early, as_json, accept_unseen)
+    )
     measured = measure_file(parse_source(data), stored, order, processes)
     if as_json:
         asking = describe_asking(ensemble, played, measured.lists)

@@ -10,6 +10,7 @@ from askless.app.batch.budgets import parse_budget
 from askless.app.cli.aims import OneAim, parse_aim
 from askless.app.cli.options import (
     STOP,
+    AcceptUnseen,
     Budget,
     Confidence,
     Coverage,
@@ -39,10 +40,6 @@ Known = Annotated[
 ]
 GoOn = Annotated[
     bool, typer.Option("--go-on", help="Ask on when nothing can change any more.")
-]
-
-AcceptUnseen = Annotated[
-    bool, typer.Option("--accept-unseen", help="Take values that training didn't see.")
 ]
 
 Explore = Annotated[

@@ -27,9 +27,9 @@ from askless.core.pipeline.spec import TrainingSpec
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.policies import POLICIES, check_policy
 from askless.core.session.state import Spend, StopRule
-from askless.core.table.cells import parse_number
 from askless.core.table.check import CheckedTable
 from askless.core.table.columns import Columns
+from askless.core.table.texts.numbers import parse_number
 from askless.core.training.params import BoostParams
 
 MAX_DIGITS = 20
@@ -176,6 +176,9 @@ CallsAtOnce = Annotated[
     typer.Option(
         parser=parser_of(CALLS_AT_ONCE), help="Most calls of a case at a time."
     ),
+]
+AcceptUnseen = Annotated[
+    bool, typer.Option("--accept-unseen", help="Take values that training didn't see.")
 ]
 SkipBadRows = Annotated[
     bool,

@@ -20,6 +20,7 @@ from askless.app.batch.sources import RowSource, open_rows
 from askless.app.batch.writing import open_result, open_stdout
 from askless.app.cli.aims import OneAim, parse_aim
 from askless.app.cli.options import (
+    AcceptUnseen,
     ModelFile,
     Policy,
     Prices,
@@ -81,6 +82,7 @@ def predict_rows(
     processes: RowProcesses = 1,
     exact_budget: ExactBudget = False,
     spend: Spending = "worthwhile",
+    accept_unseen: AcceptUnseen = False,
 ) -> None:
     if out != STDOUT:
         files.check_writable(out, "--out")
@@ -98,6 +100,7 @@ def predict_rows(
         # At other prices its budgets buy something else.
         curve=None if exact_budget or prices is not None else stored.curve,
         spend="all" if exact_budget else spend,
+        accept_unseen=accept_unseen,
     )
     bounds = Bounds(memory=available_bytes())
     source = open_rows(parse_source(data), order_text_columns(ensemble, order), bounds)

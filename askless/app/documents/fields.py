@@ -15,7 +15,7 @@ from typing_extensions import TypeAliasType
 from askless.core.catalogue.prices import MAX_UNITS, parse_amount
 from askless.core.parameters import to_number
 from askless.core.session.policies import POLICIES
-from askless.core.table.cells import write_number
+from askless.core.table.texts.numbers import write_number
 
 MAX_NAME = 200
 MAX_VALUE = 1000
@@ -84,6 +84,11 @@ def read_missing_word(raw: Any) -> str:
     return write_number(number)
 
 
+def read_word(raw: Any) -> str:
+    """Return as text a word that means a missing value; "" is the empty cell."""
+    return "" if raw == "" else read_missing_word(raw)
+
+
 def read_error_cost(raw: Any) -> float:
     value = to_number(raw, float)
     if not 0 <= value <= MAX_ERROR_COST:
@@ -143,6 +148,13 @@ Label = Annotated[
 ]
 Mark = Annotated[
     str, BeforeValidator(read_missing_word, json_schema_input_type=_TEXT | float)
+]
+Word = Annotated[
+    str,
+    BeforeValidator(
+        read_word,
+        json_schema_input_type=Annotated[str, Field(max_length=MAX_NAME)] | float,
+    ),
 ]
 # Named in the schema, so that generated clients have one type for it.
 Policy = TypeAliasType(

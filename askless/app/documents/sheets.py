@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
 from askless.app.documents.fields import Cell
-from askless.core.table.cells import parse_number, write_number
+from askless.core.table.cells import write_cell
+from askless.core.table.texts.numbers import parse_number
 
 # The start of a cell that spreadsheets run as a formula, also with full-width signs.
 # A file with decimal commas separates its cells by semicolons.
@@ -55,16 +56,5 @@ def quote_file(file: IO[bytes]) -> Iterator[bytes]:
 def rows_to_csv(rows: Sequence[Mapping[str, Cell]]) -> bytes:
     """Return rows as a CSV of all their fields in order of appearance."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    cells = ([to_cell_text(row.get(name)) for name in names] for row in rows)
+    cells = ([write_cell(row.get(name)) or "" for name in names] for row in rows)
     return write_lines([names, *cells], "\n").encode()
-
-
-def to_cell_text(cell: Cell) -> str:
-    """Return a value as the text of a cell that is read as this value."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float):
-        return write_number(cell)
-    return str(cell)

@@ -12,7 +12,7 @@ from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Answer, Outcome
 from askless.core.table.answer_values import parse_answer
-from askless.core.table.cells import parse_number
+from askless.core.table.texts.numbers import parse_number
 
 OUTCOMES: dict[str, Outcome] = {
     "not available": "unavailable",

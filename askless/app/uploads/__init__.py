@@ -15,10 +15,11 @@ from askless.app.uploads.bounds import (
     refuse_too_large_for_memory,
     refuse_too_many,
 )
+from askless.app.uploads.columns import has_lengths
 from askless.app.uploads.csv_tables import read_csv
 from askless.app.uploads.unpacking import Source, encoding_rule, read_content, to_utf8
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import UNNAMED
+from askless.core.table.cells import UNNAMED, tidy_text
 
 __all__ = ["Bounds", "Source", "read_table"]
 
@@ -60,9 +61,9 @@ def unpacked_size(metadata: Any) -> int:
 
 
 def tidy_names(raw_names: Sequence[str]) -> list[str]:
-    """Strip names, or name columns as pandas does; refuse duplicates."""
+    """Tidy names as cells, or name columns as pandas does; refuse duplicates."""
     names = [
-        name.strip() or f"{UNNAMED}{position}"
+        tidy_text(name) or f"{UNNAMED}{position}"
         for position, name in enumerate(raw_names)
     ]
     refusals = [
@@ -105,7 +106,8 @@ def read_table(
             rule = encoding_rule(text) or rule
         raise RefusedError([Refusal("table", rule, first_line(error))]) from None
     refuse_too_many(table.num_rows, bounds.rows, "rows")
-    table = table.rename_columns(tidy_names(table.column_names))
+    renamed = table.rename_columns(tidy_names(table.column_names))
+    table = renamed.replace_schema_metadata(table.schema.metadata)
     refuse_long_cells(table, bounds.cell_bytes)
     return table
 
@@ -147,15 +149,6 @@ def find_long_cells(cells: Any, most: int) -> list[int]:
             long_rows += [start + row for row in rows]
         start += len(chunk)
     return long_rows[:2]
-
-
-def has_lengths(kind: Any) -> bool:
-    """Return whether a type is text or bytes, whose cells vary in length."""
-    tests = (
-        *(pa.types.is_string, pa.types.is_large_string),
-        *(pa.types.is_binary, pa.types.is_large_binary),
-    )
-    return any(test(kind) for test in tests)
 
 
 def memory_limit_rule(bounds: Bounds) -> str:

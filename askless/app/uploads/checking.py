@@ -79,7 +79,8 @@ def check_columns(table: StreamedTable, spec: TrainingSpec) -> CheckedTable:
     """Check a table by a spec; columns that the spec doesn't use are not read."""
     names = list(table)
     unused = list_unused_columns(names, spec.table) - {CASE_COLUMN}
-    table = table.with_text({*spec.table.text_columns, CASE_COLUMN})
+    spec = with_declared(spec, table)
+    table = table.with_text({*list_columns_as_written(table, spec), CASE_COLUMN})
     used = [name for name in names if name not in unused]
     read = table.read_rows(0, table.n_rows, used)
     missing = np.broadcast_to(np.nan, table.n_rows)
@@ -88,6 +89,18 @@ def check_columns(table: StreamedTable, spec: TrainingSpec) -> CheckedTable:
     find = None if silent is None else silent.find
     checked = check_training(columns, spec, available_bytes(), find)
     return checked if silent is None else add_case_note(checked, silent)
+
+
+def list_columns_as_written(table: StreamedTable, spec: TrainingSpec) -> frozenset[str]:
+    """Return the columns of a table whose cells stay as written."""
+    # Whoever says which words mean missing reads every word of the table.
+    has_words = spec.table.missing_words is not None
+    return frozenset(table) if has_words else spec.table.text_columns
+
+
+def with_declared(spec: TrainingSpec, table: StreamedTable) -> TrainingSpec:
+    """Return a spec that knows which columns of a table are declared as texts."""
+    return replace(spec, table=replace(spec.table, declared=table.declared_texts))
 
 
 def prepare_streamed(
@@ -99,6 +112,9 @@ def prepare_streamed(
     """
     if isinstance(table, HeldTable):
         return prepare_table(check_columns(table, spec), spec)
+    spec = with_declared(spec, table)
+    if spec.table.missing_words is not None:
+        table = table.with_text(list_columns_as_written(table, spec))
     silent = read_silent_cells(table)
     prepared = prepare_columns(
         *(table, table.n_rows, spec, available_bytes()),

@@ -1,4 +1,8 @@
-"""Convert arrow columns to float64 with NaN, or to arrays of str and None."""
+"""Convert arrow columns to float64 with NaN, or to arrays of str and None.
+
+A column becomes float64 only where this loses nothing that could be meant; what texts
+mean is decided by `askless.core.table`.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -9,13 +13,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from askless.core.arrays import FloatArray
-from askless.core.table.cells import GAP_WORDS, MISSING_WORDS
+from askless.core.table.cells import GAP_WORDS, MIDNIGHT, MISSING_WORDS, write_cell
 from askless.core.table.columns import Column
+from askless.core.table.texts.numbers import MOST_EXACT
 
 TYPE_RULE = (
     "must hold numbers, words, days or true and false: name it in `ignore`, or leave "
     "it out"
 )
+# Numbers that are nothing but numbers: no leading zeros, at most 15 digits before the
+# point, powers of ten with a sign or a point. Others may be codes.
+PLAIN_NUMBER = (
+    r"^[-+]?(0|[1-9]\d{0,14}|)(\.\d*)?$"
+    r"|^[-+]?[0-9]\.\d*[eE][-+]?\d{1,3}$|^[-+]?[1-9][eE][-+]\d{1,3}$"
+)
+#: The metadata of columns whose cells are as they were written, without any type.
+WRITTEN = b"askless.written"
 # Words for a missing value, in small letters.
 GAPS = sorted({word.lower() for word in (*MISSING_WORDS, *GAP_WORDS)})
 
@@ -24,10 +37,11 @@ def holds_numbers(kind: Any, chunks: Iterable[Any], *, keep_text: bool) -> bool:
     """Return whether a column is numeric: each cell is a number or a gap.
 
     `chunks` are its cells; they are read only if its type does not decide. With
-    `keep_text` texts stay as they are, whatever they say.
+    `keep_text` texts stay as they are, whatever they say. Whole numbers that float64
+    can't tell apart are texts.
     """
     if is_numeric_type(plain_type(kind)):
-        return True
+        return all(map(are_exact, chunks)) if is_whole_type(kind) else True
     if keep_text or pa.types.is_boolean(plain_type(kind)):
         return False
     try:
@@ -47,6 +61,49 @@ def is_numeric_type(kind: Any) -> bool:
     tests = (
         *(pa.types.is_integer, pa.types.is_floating),
         *(pa.types.is_decimal, pa.types.is_null),
+    )
+    return any(test(kind) for test in tests)
+
+
+def is_whole_type(kind: Any) -> bool:
+    """Return whether a type has whole numbers that may be too large for float64."""
+    plain = plain_type(kind)
+    return bool(pa.types.is_integer(plain) or pa.types.is_decimal(plain))
+
+
+def are_exact(cells: Any) -> bool:
+    """Return whether all whole numbers differ as float64; larger ones are codes."""
+    words = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    ends = pc.min_max(words).as_py().values()
+    return all(abs(end) <= MOST_EXACT for end in ends if end is not None)
+
+
+def is_declared_text(field: Any) -> bool:
+    """Return whether a table says that a column holds texts, or names for codes.
+
+    A CSV has no types: all its cells are texts, and it says so of its columns.
+    """
+    if (field.metadata or {}).get(WRITTEN) is not None:
+        return False
+    kind = field.type
+    return bool(pa.types.is_dictionary(kind) or has_lengths(kind))
+
+
+def list_pandas_categories(schema: Any) -> frozenset[str]:
+    """Return the columns that were categories in pandas: Parquet forgets that."""
+    described = (schema.pandas_metadata or {}).get("columns", ())
+    return frozenset(
+        column.get("field_name")
+        for column in described
+        if column.get("pandas_type") == "categorical"
+    )
+
+
+def has_lengths(kind: Any) -> bool:
+    """Return whether a type is text or bytes, whose cells vary in length."""
+    tests = (
+        *(pa.types.is_string, pa.types.is_large_string),
+        *(pa.types.is_binary, pa.types.is_large_binary),
     )
     return any(test(kind) for test in tests)
 
@@ -74,12 +131,15 @@ def are_all_numbers(chunks: Iterable[Any]) -> bool:
 
 
 def is_castable(words: Any) -> bool:
-    """Return whether all texts can be read as numbers."""
+    """Return whether all texts are numbers, and are nothing else."""
+    is_plain = pc.match_substring_regex(words, pattern=PLAIN_NUMBER)
+    if not pc.all(is_plain, min_count=0).as_py():
+        return False
     try:
-        words.cast(pa.float64())
+        numbers = words.cast(pa.float64())
     except pa.ArrowInvalid:
         return False
-    return True
+    return bool(pc.all(pc.is_finite(numbers), min_count=0).as_py())
 
 
 def mark_gaps(trimmed: Any) -> Any:
@@ -88,8 +148,15 @@ def mark_gaps(trimmed: Any) -> Any:
 
 
 def cells_to_texts(cells: Any) -> Any:
-    """Return cells as texts, unchanged if they are."""
-    return cells if pa.types.is_string(cells.type) else cells.cast(pa.string())
+    """Return cells as texts, unchanged if they are; numbers as tables of text do."""
+    if pa.types.is_string(cells.type):
+        return cells
+    if pa.types.is_floating(cells.type) or pa.types.is_decimal(cells.type):
+        return pa.array(map(write_cell, cells.to_pylist()), pa.string())
+    texts = cells.cast(pa.string())
+    if pa.types.is_timestamp(cells.type):
+        return pc.replace_substring_regex(texts, pattern=MIDNIGHT, replacement="")
+    return texts
 
 
 def to_column(chunks: Iterable[Any], n_rows: int, *, is_number: bool) -> Column:
@@ -138,7 +205,7 @@ def to_dictionary(cells: Any) -> Any:
     words = cells.dictionary
     if pa.types.is_string(words.type) or pa.types.is_large_string(words.type):
         return cells
-    return pa.DictionaryArray.from_arrays(cells.indices, words.cast(pa.string()))
+    return pa.DictionaryArray.from_arrays(cells.indices, cells_to_texts(words))
 
 
 def codes_of_words(cells: Any) -> Any:

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-from collections.abc import Collection
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,8 +15,8 @@ from askless.app.uploads.bounds import (
     refuse_too_large_for_memory,
     refuse_too_many,
 )
+from askless.app.uploads.columns import WRITTEN
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import MISSING_WORDS
 
 COMMA = ","
 # In order of preference; spreadsheets with decimal commas write semicolons, copied
@@ -30,7 +29,11 @@ DECIMAL_COMMA = (
     r"^(\s*(?:[A-Z]{0,2}\p{Sc}\s?)?[-+]?(?:\p{Sc}\s?)?\d+)"
     r",(\d+\s*(?:\p{Sc}|[%‰°µμ]\S{0,15}|\p{L}\S{0,15})?\s*)$"
 )
+FORMULA_TEXT = r'^\s*="([^"]*)"\s*$'
 COMMA_THOUSANDS = r"^[^\d,.]*\d{1,3}(,\d{3})+(,\d{3}|\.\d*)[^\d,.]*$"
+# Points part thousands before a decimal comma: 1.234,50; then 1.234 has thousands, too.
+POINT_THOUSANDS = r"^[^\d,.]*\d{1,3}(\.\d{3})+(,\d+|(\.\d{3})+)[^\d,.]*$"
+PARTED_BY_POINTS = r"^[^\d,.]*\d{1,3}(\.\d{3})+(,\d+)?[^\d,.]*$"
 # Rows that decide which character separates cells.
 SAMPLE_ROWS = 20
 # Letters of a cell of the first rows; longer ones are for the whole file's reader.
@@ -46,12 +49,23 @@ MAX_NAME_BYTES = 1024
 BYTES_PER_COLUMN = 4096
 
 
+class ThousandsSigns(NamedTuple):
+    """The columns in which commas, or points, part thousands."""
+
+    commas: frozenset[str] = frozenset()
+    points: frozenset[str] = frozenset()
+
+    def __or__(self, other: "ThousandsSigns") -> "ThousandsSigns":
+        return ThousandsSigns(self.commas | other.commas, self.points | other.points)
+
+
 class Dialect(NamedTuple):
-    """The separator of a CSV, and where its header begins."""
+    """The separator and the quotes of a CSV, and where its header begins."""
 
     separator: str
     start: int
     names: list[str]
+    quote: str = '"'
 
 
 def read_csv(
@@ -80,9 +94,15 @@ def read_csv(
         refuse_ragged(ragged)
         raise
     refuse_ragged(ragged, skipped)
-    if dialect.separator == COMMA:
-        return table
-    return replace_decimal_commas(table, find_columns_with_thousands(table))
+    if dialect.separator != COMMA:
+        table = replace_decimal_commas(table, find_thousands(table))
+    return table.cast(mark_written(table.schema, dialect.separator))
+
+
+def mark_written(schema: Any, separator: str) -> Any:
+    """Return the schema of a CSV: its texts have no type yet, but a separator."""
+    metadata = {WRITTEN: separator.encode()}
+    return pa.schema(field.with_metadata(metadata) for field in schema)
 
 
 def parse_csv(content: bytes, dialect: Dialect, keep_ragged: Any) -> Any:
@@ -105,12 +125,14 @@ def arrow_options(
         ),
         "parse_options": pyarrow.csv.ParseOptions(
             delimiter=dialect.separator,
+            quote_char=dialect.quote,
             newlines_in_values=True,
             invalid_row_handler=keep_ragged,
         ),
         "convert_options": pyarrow.csv.ConvertOptions(
             column_types=dict.fromkeys(dialect.names, pa.string()),
-            null_values=list(MISSING_WORDS),
+            # Which words mean missing is said by the spec.
+            null_values=[""],
             # Text is neither true nor false, and tables of words cost memory.
             true_values=[],
             false_values=[],
@@ -137,6 +159,9 @@ def refuse_ragged(rows: list[Any], skipped: list[Refusal] | None = None) -> None
         skipped += refusals
     elif rows:
         rule = "every row must have as many cells as the header"
+        lengths = {row.actual_columns for row in rows}
+        if len(lengths) == 1 and max(lengths) > rows[0].expected_columns:
+            rule += ", the first line; take away what stands above it"
         count = f"{len(rows)}{' or more' * (len(rows) >= MAX_RAGGED)}"
         whole = Refusal("table", rule, f"{count} rows of another length")
         raise RefusedError([*refusals[:MAX_EXAMPLES], whole])
@@ -145,9 +170,10 @@ def refuse_ragged(rows: list[Any], skipped: list[Refusal] | None = None) -> None
 def detect_dialect(content: bytes, bounds: Bounds) -> Dialect:
     """Return a CSV's separator, where its header begins, and the names in it.
 
-    The separator is the first by which the first rows have equal lengths; else the
-    first in the header; else a comma. pyarrow would need 8 kB for each column, since
-    it guesses types.
+    The separator is the one by which the first rows have equal lengths, the most cells
+    and then the first; else the first in the header; else a comma. Names in '…' have
+    their quotes, and all cells may have them. pyarrow would need 8 kB for each column,
+    since it guesses types.
     """
     refuse_long_header(content, bounds)
     named = NAMED_SEPARATOR.match(content)
@@ -166,22 +192,30 @@ def detect_dialect(content: bytes, bounds: Bounds) -> Dialect:
     wide = [
         candidate for candidate, rows in rows_by_separator.items() if len(rows[0]) > 1
     ]
-    even = (
+    even = [
         candidate
         for candidate in wide
         if len({len(row) for row in rows_by_separator[candidate]}) == 1
-    )
-    separator = next(even, next(iter(wide), next(iter(rows_by_separator))))
-    return Dialect(separator, start, rows_by_separator[separator][0])
+    ]
+    # Decimal commas may part each row into equally many cells, too.
+    even.sort(key=lambda candidate: -len(rows_by_separator[candidate][0]))
+    separator = next(iter(even + wide), next(iter(rows_by_separator)))
+    names = rows_by_separator[separator][0]
+    if all(re.fullmatch("'.*'", name.strip()) for name in names):
+        names = read_first_rows(content, start, separator, "'")[0]
+        return Dialect(separator, start, names, "'")
+    return Dialect(separator, start, names)
 
 
-def read_first_rows(content: bytes, start: int, separator: str) -> list[list[str]]:
+def read_first_rows(
+    content: bytes, start: int, separator: str, quote: str = '"'
+) -> list[list[str]]:
     """Return the header and the first `SAMPLE_ROWS` rows, split by a separator."""
     raw = io.BytesIO(content)
     raw.seek(start)
     lines = io.TextIOWrapper(raw, "utf-8-sig", newline="")
     csv.field_size_limit(LONGEST)
-    rows = filter(None, csv.reader(lines, delimiter=separator))
+    rows = filter(None, csv.reader(lines, delimiter=separator, quotechar=quote))
     first_rows = [next(rows, [])]
     try:
         first_rows.extend(islice(rows, SAMPLE_ROWS))
@@ -219,27 +253,38 @@ def refuse_long_line(content: bytes, n_columns: int, bounds: Bounds) -> None:
         start = max(ends) + 1
 
 
-def replace_decimal_commas(table: Any, with_thousands: Collection[str]) -> Any:
+def replace_decimal_commas(table: Any, thousands: ThousandsSigns) -> Any:
     """Replace decimal commas by points in a table or a batch of its rows.
 
-    Spreadsheets write such commas where a semicolon separates cells. In the columns
-    `with_thousands` commas part thousands (`find_columns_with_thousands`).
+    Spreadsheets write such commas where a semicolon separates cells. `thousands` says
+    in which columns commas or points part thousands (`find_thousands`).
     """
-    columns = [
-        column
-        if name in with_thousands
-        else pc.replace_substring_regex(
-            column, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
-        )
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name not in thousands.commas:
+            column = pc.replace_substring_regex(
+                column, pattern=FORMULA_TEXT, replacement=r"\1"
+            )
+            if name in thousands.points:
+                is_parted = pc.match_substring_regex(column, pattern=PARTED_BY_POINTS)
+                plain = pc.replace_substring(column, pattern=".", replacement="")
+                column = pc.if_else(is_parted, plain, column)
+            column = pc.replace_substring_regex(
+                column, pattern=DECIMAL_COMMA, replacement=r"\1.\2"
+            )
+        columns.append(column)
     return pa.table(columns, names=table.column_names)
 
 
-def find_columns_with_thousands(table: Any) -> frozenset[str]:
-    """Return columns with a cell in which commas separate thousands."""
-    return frozenset(
-        name
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if pc.any(pc.match_substring_regex(column, pattern=COMMA_THOUSANDS)).as_py()
-    )
+def find_thousands(table: Any) -> ThousandsSigns:
+    """Return the columns with a cell in which commas, or points, part thousands."""
+
+    def find(pattern: str) -> frozenset[str]:
+        pairs = zip(table.column_names, table.columns, strict=True)
+        return frozenset(
+            name
+            for name, column in pairs
+            if pc.any(pc.match_substring_regex(column, pattern=pattern)).as_py()
+        )
+
+    return ThousandsSigns(find(COMMA_THOUSANDS), find(POINT_THOUSANDS))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,11 @@ from askless.core.table.cells import is_unnamed
 from askless.core.table.columns import Column, unknown_column
 from askless.core.table.draft import LEAST_ROWS, ColumnDraft, draft_column
 from askless.core.table.spec import CASE_COLUMN, TableSpec
-from askless.core.table.targets import blank_dropped_rows, read_target
+from askless.core.table.targets import (
+    blank_dropped_rows,
+    note_classes,
+    read_target,
+)
 
 NO_NAME = "an index, without a name"
 NO_CELLS = "of lists, records or bytes"
@@ -40,23 +44,41 @@ class SpecDraft:
 
 
 def draft_spec(
-    table: StreamedTable, target: str, name: str, prices: Source | None
+    table: StreamedTable,
+    target: str,
+    name: str,
+    prices: Source | None,
+    words: tuple[str, ...] | None = None,
 ) -> SpecDraft:
-    """Draft a spec to train on a table; raise RefusedError for a bad target."""
-    columns, unreadable = read_each_column(table, target)
+    """Draft a spec to train on a table; raise RefusedError for a bad target.
+
+    `words` are those that mean missing; None: the usual ones.
+    """
+    text = [target] if words is None else [*table]
+    columns, unreadable = read_each_column(table, target, text)
     if target not in columns:
-        raise RefusedError([unknown_column("--target", target, columns)])
+        refusal = unknown_column("--target", target, columns)
+        parted = f"; its cells are parted by {table.separator!r}" * bool(
+            table.separator
+        )
+        raise RefusedError([replace(refusal, rule=f"{refusal.rule}{parted}")])
     if table.n_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
-    columns, labels, targets, notes = read_labels(columns, target, table.n_rows)
+    table_spec = TableSpec(target, missing_words=words, missing_target="drop")
+    columns, labels, targets, notes = read_labels(columns, table_spec, table.n_rows)
     # The column of cases is read by every training, and never a feature.
     columns.pop(CASE_COLUMN, None)
     named = [
         column for column in columns if column != target and not is_unnamed(column)
     ]
     price_table = PriceTable() if prices is None else read_prices(prices, named)
+    declared = table.declared_texts
     drafts = [
-        draft_column(column, columns[column], targets, len(labels)) for column in named
+        draft_column(
+            *(column, columns[column], targets, len(labels), words),
+            is_declared=column in declared,
+        )
+        for column in named
     ]
     ignored = dict.fromkeys(unreadable, NO_CELLS)
     ignored |= {
@@ -79,6 +101,7 @@ def draft_spec(
     spec |= {"groups": groups} if groups else {}
     ignored_names = [draft.name for draft in drafts if draft.reason]
     spec |= {"ignore": ignored_names} if ignored_names else {}
+    spec |= {} if words is None else {"missing_words": list(words)}
     if len(targets) < table.n_rows:
         spec |= {"missing_target": "drop"}
     notes += list_draft_notes(drafts, price_table, prices is not None)
@@ -86,23 +109,25 @@ def draft_spec(
 
 
 def read_labels(
-    columns: dict[str, Column], target: str, n_rows: int
+    columns: dict[str, Column], table_spec: TableSpec, n_rows: int
 ) -> tuple[dict[str, Column], list[str], IntArray, list[str]]:
     """Return the columns of rows with a target, its labels and classes, and notes.
 
     Raises RefusedError where the target has no classes.
     """
-    table_spec = TableSpec(target, missing_target="drop")
+    target = table_spec.target
+    notes = note_classes(columns[target], table_spec)
     _, is_kept = blank_dropped_rows(columns, table_spec, n_rows)
-    columns = {name: column[is_kept] for name, column in columns.items()}
     classes, targets, refusals = read_target(columns[target], table_spec)
+    columns = {name: column[is_kept] for name, column in columns.items()}
+    targets = targets[is_kept]
     if refusals:
         raise RefusedError(refusals)
     refuse_identifier(target, len(classes), targets.size)
     labels = [label.label for label in classes]
     n_dropped = int((~is_kept).sum())
     dropped = f"{target}: rows without a target are dropped: {n_dropped}"
-    notes = [dropped] if n_dropped else []
+    notes = [dropped, *notes] if n_dropped else notes
     notes += note_scarce_classes(target, labels, targets)
     return columns, labels, targets, notes
 
@@ -134,11 +159,14 @@ def note_scarce_classes(
 
 
 def read_each_column(
-    table: StreamedTable, target: str
+    table: StreamedTable, target: str, text: Sequence[str]
 ) -> tuple[dict[str, Column], list[str]]:
-    """Read a table's columns; also return the names of unreadable ones."""
+    """Read a table's columns; also return the names of unreadable ones.
+
+    Cells of the columns `text` stay as written.
+    """
     columns: dict[str, Column] = {}
-    table = table.with_text([target])
+    table = table.with_text(text)
     unreadable = []
     for name in table:
         try:

@@ -11,14 +11,17 @@ from askless.app.documents.session.cases import blank_absent
 from askless.app.uploads.bounds import Bounds, refuse_too_many
 from askless.app.uploads.columns import (
     TYPE_RULE,
+    WRITTEN,
     are_all_numbers,
+    cells_to_texts,
+    holds_numbers,
+    is_declared_text,
     is_numeric_type,
     plain_type,
     to_column,
 )
 from askless.app.uploads.silent import RULE, read_case_cells
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import write_number
 from askless.core.table.spec import CASE_COLUMN
 
 
@@ -74,7 +77,22 @@ def join_tables(
     cases = [cell for table in tables for cell in build_case_cells(table, columns)]
     if any(cell is not None for cell in cases):
         columns[CASE_COLUMN] = pa.array(cases, pa.string())
-    return pa.table(columns)
+    return mark_joined(pa.table(columns), tables)
+
+
+def mark_joined(joined: Any, tables: Sequence[NamedTable]) -> Any:
+    """Return joined tables; a column has no type that is declared in none of them."""
+    declared = {
+        field.name
+        for table in tables
+        for field in table.cells.schema
+        if is_declared_text(field)
+    }
+    fields = [
+        field if field.name in declared else field.with_metadata({WRITTEN: b""})
+        for field in joined.schema
+    ]
+    return joined.cast(pa.schema(fields))
 
 
 def check_kinds(tables: Sequence[NamedTable], name: str) -> list[Refusal]:
@@ -107,7 +125,7 @@ def kind_of_cells(cells: Any) -> str | None:
         return None
     if is_numeric_type(plain_type(cells.type)):
         return "numbers"
-    words = (chunk.cast(pa.string()) for chunk in cells.chunks)
+    words = (cells_to_texts(decode_dictionary(chunk)) for chunk in cells.chunks)
     return "numbers" if are_all_numbers(words) else "words"
 
 
@@ -121,7 +139,11 @@ def join_column(tables: Sequence[NamedTable], name: str) -> Any:
     to_common, kind = to_texts, pa.string()
     if all(map(pa.types.is_boolean, kinds)):
         to_common, kind = to_booleans, pa.bool_()
-    elif all(map(is_numeric_type, kinds)):
+    elif all(
+        holds_numbers(part.type, part.chunks, keep_text=True)
+        for part in parts
+        if part is not None
+    ):
         to_common, kind = to_floats, pa.float64()
     chunks, refusals = [], []
     for part, table in zip(parts, tables, strict=True):
@@ -147,14 +169,7 @@ def to_booleans(cells: Any) -> Any:
 
 def to_texts(cells: Any) -> Any:
     """Return cells as text; numbers as tables of text write them."""
-    cells = decode_dictionary(cells)
-    if pa.types.is_floating(cells.type):
-        texts = [
-            None if number is None else write_number(number)
-            for number in cells.to_pylist()
-        ]
-        return pa.array(texts, pa.string())
-    return cells.cast(pa.string())
+    return cells_to_texts(decode_dictionary(cells))
 
 
 def decode_dictionary(cells: Any) -> Any:

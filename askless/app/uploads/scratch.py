@@ -20,9 +20,11 @@ from askless.app.uploads.csv_tables import (
     MAX_RAGGED,
     SAMPLE_ROWS,
     Dialect,
+    ThousandsSigns,
     arrow_options,
     detect_dialect,
-    find_columns_with_thousands,
+    find_thousands,
+    mark_written,
     read_first_rows,
     refuse_ragged,
     replace_decimal_commas,
@@ -143,26 +145,21 @@ def write_batches(
     Raises NoBlocksError where a later batch shows what the commas of a column mean.
     """
     n_rows = 0
-    with_thousands: frozenset[str] = frozenset()
+    thousands = ThousandsSigns()
     # Most words occur only few times in a group: dictionaries would double the time.
-    with pyarrow.parquet.ParquetWriter(
-        target, batches.schema, use_dictionary=False
-    ) as writer:
+    schema = mark_written(batches.schema, dialect.separator)
+    with pyarrow.parquet.ParquetWriter(target, schema, use_dictionary=False) as writer:
         for rows in join_batches(batches):
             refuse_too_many(n_rows + rows.num_rows, bounds.rows, "rows")
             is_plain = dialect.separator == COMMA
-            now_with_thousands = (
-                with_thousands
-                if is_plain
-                else find_columns_with_thousands(rows) | with_thousands
-            )
-            if n_rows and now_with_thousands != with_thousands:
+            more = thousands if is_plain else find_thousands(rows) | thousands
+            if n_rows and more != thousands:
                 raise NoBlocksError
-            with_thousands = now_with_thousands
+            thousands = more
             n_rows += rows.num_rows
-            writer.write_table(
-                rows if is_plain else replace_decimal_commas(rows, with_thousands)
-            )
+            if not is_plain:
+                rows = replace_decimal_commas(rows, thousands)
+            writer.write_table(rows.cast(schema))
 
 
 def join_batches(batches: Any) -> Iterator[Any]:

@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from askless.app.uploads import read_table, tidy_names
 from askless.app.uploads.bounds import UNBOUNDED, Bounds, refuse_too_many
-from askless.app.uploads.columns import TYPE_RULE, holds_numbers, to_column
+from askless.app.uploads.columns import (
+    TYPE_RULE,
+    WRITTEN,
+    holds_numbers,
+    is_declared_text,
+    list_pandas_categories,
+    to_column,
+)
 from askless.app.uploads.places import (
     TableFile,
     is_large_csv,
@@ -41,10 +48,10 @@ class RowGroup(NamedTuple):
 class StreamedTable(Mapping[str, Column]):
     """The columns of a table in Parquet files; each is read on access.
 
-    A column is float64 if every cell is a number or a gap (`askless.core.table.cells`),
-    else an array of str and None. Columns are not kept. `text` names those whose cells
-    stay as written. `n_rows` and the row groups, `spans`, come from the footers. Each
-    read raises RefusedError if a file has changed since the table was opened.
+    A column is float64 if every cell is a plain number or a gap, so that nothing is
+    lost, else an array of str and None. Columns are not kept. `text` names those whose
+    cells stay as written. `n_rows` and the row groups, `spans`, come from the footers.
+    Each read raises RefusedError if a file has changed since the table was opened.
     """
 
     def __init__(
@@ -81,6 +88,7 @@ class StreamedTable(Mapping[str, Column]):
             refuse_too_many(self.n_rows, bounds.rows, "rows")
         assert schema is not None, "a table has a file, or its schema is known"
         self._fields = dict(zip(tidy_names(schema.names), schema, strict=True))
+        self._categories = list_pandas_categories(schema)
         self._is_number: dict[str, bool] = {}
         # The file that was read last, and its path: to open one takes as long as to
         # read it, where there are many columns.
@@ -97,6 +105,23 @@ class StreamedTable(Mapping[str, Column]):
         table._text, table._is_number = frozenset(text), {}
         table._original = self
         return table
+
+    @property
+    def declared_texts(self) -> frozenset[str]:
+        """The columns of texts or categories by their type; a CSV has no types."""
+        fields = self._fields.items()
+        return frozenset(
+            name
+            for name, field in fields
+            if is_declared_text(field) or field.name in self._categories
+        )
+
+    @property
+    def separator(self) -> str | None:
+        """What parts the cells of a CSV; None where the table is none."""
+        fields = (field.metadata or {} for field in self._fields.values())
+        named = {metadata.get(WRITTEN, b"").decode() for metadata in fields}
+        return next(iter(named)) or None if len(named) == 1 else None
 
     @property
     def ranges(self) -> list[range]:
@@ -157,7 +182,8 @@ class StreamedTable(Mapping[str, Column]):
                 self._is_number[name] = holds_numbers(
                     self._fields[name].type,
                     (cells for _, cells in groups),
-                    keep_text=name in self._text,
+                    keep_text=name in self._text
+                    or is_declared_text(self._fields[name]),
                 )
 
     def _slice_cells(self, start: int, stop: int, name: str) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from askless.core.errors import find_nearest, list_some
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Forecast, Question
 from askless.core.session.steps import AnswerStep, Prospect
+from askless.core.table.texts.categories import match_name
 
 # Why a session does not stop early by a certificate; None: it may.
 LACKS: dict[str | None, str] = {
@@ -266,8 +267,8 @@ def doubt_of_category(feature: Feature, text: str) -> Doubt:
 
 
 def is_known(feature: Feature, category: str) -> bool:
-    """Return whether training saw a category; surrounding white space is ignored."""
-    return category in (*feature.categories, *map(str.strip, feature.categories))
+    """Return whether training saw a category, in this writing or another one."""
+    return match_name(feature.categories, category) is not None
 
 
 def describe_value(feature: Feature, value: float) -> str:

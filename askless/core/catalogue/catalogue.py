@@ -58,6 +58,10 @@ class Feature:
     most: float | None = None
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    #: the words that mean missing besides `missing`; None: the usual ones
+    missing_words: tuple[str, ...] | None = None
+    #: whether a comma in a number is its decimal point
+    decimal_comma: bool = False
     has_other: bool = False
     #: least and greatest number of the training rows; None: unknown, or not a number
     value_range: tuple[float, float] | None = None

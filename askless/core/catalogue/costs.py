@@ -9,7 +9,7 @@ import numpy as np
 from askless.core.catalogue.catalogue import Billing, Catalogue, Feature, Group
 from askless.core.catalogue.patterns import WILDCARD, expand, matching
 from askless.core.catalogue.prices import parse_amount
-from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.errors import Refusal, RefusedError, nearest_hint, shorten
 
 # Refusals that are shown of a list of budgets.
 MAX_REFUSALS = 5
@@ -56,7 +56,8 @@ class CostReader:
             return self.columns[key]
         if isinstance(key, str) and WILDCARD in key and matching([key], self.names):
             return key
-        self.refuse(where, "there is no feature", key)
+        hint = nearest_hint(key, self.names) if isinstance(key, str) else ""
+        self.refuse(where, f"there is no feature{hint}", key)
         return None
 
     def read_costs(self, raw: object) -> dict[str, int]:

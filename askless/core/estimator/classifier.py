@@ -21,12 +21,15 @@ from sklearn.utils.validation import (
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.costs import read_budget, read_catalogue
 from askless.core.codes.binned_table import code_table
+from askless.core.errors import Refusal, RefusedError
 from askless.core.estimator import conventions
+from askless.core.estimator.classes import read_error_costs, weigh_classes
 from askless.core.estimator.conventions import hash_rows
+from askless.core.estimator.frames import declared_texts
 from askless.core.estimator.incremental import Incremental
 from askless.core.estimator.predictions import BudgetedPredictor, ErrorCurve, Served
 from askless.core.model.model import Model
-from askless.core.model.rows import check_rows
+from askless.core.model.rows import check_rows, refuse_unseen_batch
 from askless.core.pipeline.check import note_missing
 from askless.core.pipeline.choosing import AUTO, AUTO_NAMES
 from askless.core.pipeline.spec import TrainingSpec
@@ -37,6 +40,8 @@ from askless.core.table.check import CheckedTable
 from askless.core.table.columns import scale_weights
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
+from askless.core.table.targets import ErrorCosts
+from askless.core.table.texts.categories import note_lookalikes
 from askless.core.table.weights import overflow_safe_mean
 from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
 from askless.core.training.params import BoostParams
@@ -76,10 +81,15 @@ def weigh_features(
     return gains / (gains.sum() or 1.0)
 
 
-def fit_model(dataset: Dataset, spec: TrainingSpec, warnings: tuple[str, ...]) -> Model:
+def fit_model(
+    dataset: Dataset,
+    spec: TrainingSpec,
+    warnings: tuple[str, ...],
+    error_costs: ErrorCosts = None,
+) -> Model:
     """Train as the service does; several labels at once by boosting alone."""
     if not dataset.is_multilabel:
-        return run_to_end(train(CheckedTable(dataset, None, warnings), spec))
+        return run_to_end(train(CheckedTable(dataset, error_costs, warnings), spec))
     # Panels, folds and choices on held-out rows need one class per row.
     name = spec.boost.algorithm
     params = replace(spec.boost, algorithm=ALGORITHMS[name].rule or name)
@@ -140,6 +150,19 @@ class BudgetedBoostingClassifier(
         The policy, unless a method is given one; by default the best at each budget.
     missing : sequence of str or float, optional
         Words and numbers that stand for a missing value, besides the usual words.
+    missing_words : sequence of str, optional
+        The words that mean missing besides `missing`. None: the usual ones.
+    feature_types : mapping of feature to {"number", "boolean", "category"}, optional
+        Types, by position, name or pattern. What is left out has the type that its
+        column suggests.
+    error_costs : mapping of class to mapping of class to float, optional
+        What it costs to predict the inner class where the outer one is true, in the
+        unit of `costs`. `predict` then returns the label of least expected cost.
+    class_weight : "balanced" or mapping of class to float, optional
+        Weights of the rows of each class, beside `sample_weight`.
+    accept_unseen : bool
+        Whether tables are predicted of which most cells of a category were never seen
+        in training. Else they are refused: most often they are spelt otherwise.
     rare : int
         Categories of fewer rows become one, and so do those not seen in training.
     least_missing : int
@@ -166,8 +189,9 @@ class BudgetedBoostingClassifier(
 
     Notes
     -----
-    X is an array or a data frame (pandas, polars, pyarrow): a column of texts is a
-    category unless all are numbers, one of true and false is boolean. Missing values
+    X is an array or a data frame (pandas, polars, pyarrow). A frame's column of texts
+    or categories is a category, also of numbers; one of true and false is boolean. An
+    array's texts are read as a CSV's. Missing values
     (NaN, None, null) are not charged. Predictions find a frame's columns by name.
 
     Several classes are boosted by AdaBoost.MH. An indicator matrix y of 0 and 1,
@@ -203,6 +227,11 @@ class BudgetedBoostingClassifier(
         budget: Any = None,
         policy: str | None = None,
         missing: Sequence[Any] | None = None,
+        missing_words: Sequence[str] | None = None,
+        feature_types: Mapping[Any, str] | None = None,
+        error_costs: Mapping[Any, Mapping[Any, float]] | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        accept_unseen: bool = False,
         rare: int = 0,
         least_missing: int = 20,
     ) -> None:
@@ -214,21 +243,21 @@ class BudgetedBoostingClassifier(
         self.learner = learner
         self.search = search
         self.random_state = random_state
-        self.leaves = leaves
-        self.factors = factors
-        self.search_size = search_size
+        self.leaves, self.factors, self.search_size = leaves, factors, search_size
         self.label_weights = label_weights
         self.switch = switch
         self.cost_floor = cost_floor
-        self.stages = stages
-        self.detection = detection
-        self.false_alarm = false_alarm
+        self.stages, self.detection, self.false_alarm = stages, detection, false_alarm
         self.half_life = half_life
         self.effort = effort
         self.folds = folds
         self.budget = budget
         self.policy = policy
         self.missing = missing
+        self.missing_words = missing_words
+        self.feature_types = feature_types
+        self.error_costs = error_costs
+        self.class_weight, self.accept_unseen = class_weight, accept_unseen
         self.rare = rare
         self.least_missing = least_missing
 
@@ -272,9 +301,15 @@ class BudgetedBoostingClassifier(
         weights = _check_sample_weight(
             sample_weight, targets, dtype=np.float64, ensure_non_negative=True
         )
+        weights = weigh_classes(weights, self.class_weight, conventions.to_dense(y))
+        error_costs = read_error_costs(self.error_costs, labels)
+        if error_costs is not None and targets.ndim == 2:
+            rule = "can be had for one class per row only"
+            raise RefusedError([Refusal("error_costs", rule)])
         catalogue = read_catalogue([*columns], self.costs, self.groups)
         table = TableSpec(str(getattr(y, "name", None) or "y"))
-        read = conventions.gather_values(columns, catalogue, request)
+        declared = declared_texts(X)
+        read = conventions.gather_values(columns, catalogue, request, declared)
         dataset = Dataset(
             catalogue=read.catalogue,
             classes=labels,
@@ -287,8 +322,9 @@ class BudgetedBoostingClassifier(
         boost = replace(request.boost, seed=seed)
         spec = TrainingSpec(table, boost=boost, auto=auto, seed=seed, folds=folds)
         rows = conventions.drop_weightless_rows(dataset)
-        self.warnings_ = (*read.warnings, *note_missing(rows, spec))
-        self._store(spec, fit_model(rows, spec, self.warnings_))
+        alike = note_lookalikes((label.label for label in labels), "classes")
+        self.warnings_ = (*alike, *read.warnings, *note_missing(rows, spec))
+        self._store(spec, fit_model(rows, spec, self.warnings_, error_costs))
         self.feature_importances_ = weigh_features(
             self._serve(), rows, self.budget, self.policy, seed
         )
@@ -307,6 +343,8 @@ class BudgetedBoostingClassifier(
     def _read_rows(self, X: Any) -> TableRows:
         check_is_fitted(self)
         columns = self._read_columns(X, reset=False)
+        if not self.accept_unseen:
+            refuse_unseen_batch([columns], self.ensemble_, "accept_unseen=True")
         values, unseen = check_rows(columns, self.ensemble_)
         for warning in unseen:
             warn(warning, stacklevel=4)

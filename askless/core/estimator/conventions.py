@@ -4,25 +4,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import Catalogue
-from askless.core.catalogue.costs import to_python
+from askless.core.catalogue.catalogue import Catalogue, FeatureType
+from askless.core.catalogue.costs import CostReader, to_python
+from askless.core.catalogue.patterns import expand
 from askless.core.errors import Refusal, RefusedError, shorten
-from askless.core.estimator.frames import to_text
 from askless.core.model.ensemble import Ensemble
 from askless.core.parameters import check_parameters, parameters_of, to_number
 from askless.core.pipeline.choosing import AUTO, AutoName
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.session.aims import ONE_RULE, check_aim
 from askless.core.session.state import Aim
+from askless.core.table.cells import tidy_text, write_cell
 from askless.core.table.check import read_features
 from askless.core.table.columns import Columns, scale_weights
-from askless.core.table.dataset import ClassLabel, Dataset
+from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
@@ -38,8 +39,12 @@ class TrainingRequest(NamedTuple):
     folds: int
     #: what stands for a missing value in every column
     missing: tuple[str, ...]
+    #: the words that mean missing besides; None: the usual ones
+    missing_words: tuple[str, ...] | None
     #: categories of fewer rows are joined
     rare: int
+    #: by position, name or pattern
+    feature_types: Mapping[Any, Any]
 
 
 def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
@@ -66,30 +71,39 @@ def read_params(name: object, given: Mapping[str, object]) -> TrainingRequest:
         Refusal(refusal.field.removeprefix("."), refusal.rule, refusal.found)
         for refusal in check_parameters(TableSpec, {"rare": rare}, "")[1]
     )
-    missing, wrong = read_marks(listed)
-    refusals += wrong
+    missing, wrong = read_marks("missing", listed)
+    words, broken = read_marks("missing_words", to_python(given["missing_words"]))
+    refusals += wrong + broken
+    types = given["feature_types"] or {}
+    if not isinstance(types, Mapping):
+        rule = "must map features to types"
+        refusals.append(Refusal("feature_types", rule, shorten(types)))
     if refusals:
         raise RefusedError(refusals)
     boost = BoostParams(algorithm=algorithm, **values)
     assert isinstance(folds, int), "checked"
     assert isinstance(rare, int), "checked"
-    return TrainingRequest(boost, auto, folds, missing, rare)
+    assert isinstance(types, Mapping), "checked"
+    has_words = given["missing_words"] is not None
+    return TrainingRequest(
+        boost, auto, folds, missing, words if has_words else None, rare, types
+    )
 
 
-def read_marks(raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
+def read_marks(name: str, raw: object) -> tuple[tuple[str, ...], list[Refusal]]:
     """Return the words and numbers that stand for a missing value, as texts."""
     if raw is None:
         return (), []
     if not isinstance(raw, Sequence) or isinstance(raw, str):
-        return (), [Refusal("missing", "must be a list", shorten(raw))]
+        return (), [Refusal(name, "must be a list", shorten(raw))]
     marks, refusals = [], []
     for position, value in enumerate(map(to_python, raw)):
         number = to_number(value, float)
         if isinstance(value, str) or math.isfinite(number):
-            marks.append(to_text(value).strip())
+            marks.append(tidy_text(write_cell(value) or ""))
         else:
             rule = "must be a word or a number"
-            refusals.append(Refusal(f"missing[{position}]", rule, shorten(value)))
+            refusals.append(Refusal(f"{name}[{position}]", rule, shorten(value)))
     return tuple(marks), refusals
 
 
@@ -191,32 +205,11 @@ def number_row_groups(raw: Any, n_rows: int) -> IntArray | None:
     if column.shape != (n_rows,):
         rule = f"must have {n_rows} values, one for each row of X"
         raise RefusedError([Refusal("groups", rule, f"the shape {column.shape}")])
-    texts = [
-        None if value is None or value != value else to_text(value) for value in column
-    ]
+    texts = [write_cell(value) for value in column]
     if None in texts:
         place = f"none in row {texts.index(None) + 1}"
         raise RefusedError([Refusal("groups", "must not be empty", place)])
     return np.unique(np.array(texts, dtype=str), return_inverse=True)[1]
-
-
-def sort_classes_as_text(
-    classes: npt.NDArray[Any],
-) -> tuple[tuple[ClassLabel, ...], IntArray]:
-    """Return classes in the order of their texts, as the service orders them.
-
-    Returns too, for each class as passed, its position in that order; (n_classes,).
-    """
-    texts = [to_text(value).strip() for value in classes.tolist()]
-    if len(set(texts)) < len(texts):
-        rule = "must have classes that differ in writing"
-        raise RefusedError([Refusal("y", rule, shorten(classes.tolist()))])
-    labels = sorted(texts)
-    places = {label: place for place, label in enumerate(labels)}
-    return (
-        tuple(ClassLabel(label, label) for label in labels),
-        np.array([places[text] for text in texts], np.int64),
-    )
 
 
 class GatheredValues(NamedTuple):
@@ -228,18 +221,55 @@ class GatheredValues(NamedTuple):
 
 
 def gather_values(
-    columns: Columns, catalogue: Catalogue, request: TrainingRequest
+    columns: Columns,
+    catalogue: Catalogue,
+    request: TrainingRequest,
+    declared: frozenset[str] = frozenset(),
 ) -> GatheredValues:
-    """Read columns by the types that they suggest, as those of a file are read."""
-    table = TableSpec("", missing=request.missing, rare=request.rare)
+    """Read columns as those of a file are read.
+
+    A column has the type of `feature_types`, else the one that its cells suggest;
+    `declared` are those that are texts by their type.
+    """
+    types = read_feature_types(request.feature_types, [*columns])
+    listed = tuple(
+        replace(feature, type=types.get(feature.name, feature.type))
+        for feature in catalogue.features
+    )
+    table = TableSpec(
+        "",
+        features=listed,
+        untyped=frozenset(columns) - types.keys(),
+        missing=request.missing,
+        missing_words=request.missing_words,
+        declared=declared,
+        rare=request.rare,
+    )
     values: list[FloatArray] = []
     features, warnings, refusals = read_features(
-        columns, table, catalogue.features, lambda _, cells: values.append(cells)
+        columns, table, listed, lambda _, cells: values.append(cells)
     )
     if refusals:
         raise RefusedError(refusals)
     typed = replace(catalogue, features=tuple(features))
     return GatheredValues(typed, np.column_stack(values), tuple(warnings))
+
+
+def read_feature_types(
+    raw: Mapping[Any, Any], names: Sequence[str]
+) -> dict[str, FeatureType]:
+    """Return the types of features by name; raise RefusedError for other ones."""
+    reader, types = CostReader(names), {}
+    for key, kind in raw.items():
+        name = reader.find(key, "feature_types")
+        if kind not in get_args(FeatureType):
+            rule = f"must be one of {', '.join(get_args(FeatureType))}"
+            reader.refuse(f"feature_types.{key}", rule, kind)
+        elif name is not None:
+            types[name] = kind
+    if reader.refusals:
+        raise RefusedError(reader.refusals)
+    return expand(types, names)
 
 
 def drop_weightless_rows(dataset: Dataset) -> Dataset:
@@ -250,30 +280,6 @@ def drop_weightless_rows(dataset: Dataset) -> Dataset:
         rule = "must have two classes among the rows of positive weight"
         raise RefusedError([Refusal("y", rule, "1 class")])
     return dataset if is_weighty.all() else dataset.take(np.flatnonzero(is_weighty))
-
-
-def class_positions(classes: list[Any], y: Any, n_rows: int) -> IntArray:
-    """Return the position of each row's class, (n_rows,), compared as text."""
-    column = np.asarray(y)
-    if column.ndim == 2 and column.shape[1] == 1:
-        column = column[:, 0]
-    if column.shape != (n_rows,):
-        rule = f"must have {n_rows} classes, one for each row of X"
-        shape = column.shape
-        size = str(shape[0] if len(shape) == 1 else f"the shape {shape}")
-        raise RefusedError([Refusal("y", rule, size)])
-    positions = {to_text(label).strip(): idx for idx, label in enumerate(classes)}
-    labels = column.tolist()
-    texts = [to_text(label).strip() for label in labels]
-    unknown = [
-        label
-        for label, text in zip(labels, texts, strict=True)
-        if text not in positions
-    ]
-    if unknown:
-        rule = f"must hold only the classes {shorten(sorted(classes))}"
-        raise RefusedError([Refusal("y", rule, shorten(unknown[0]))])
-    return np.array([positions[text] for text in texts], np.int64)
 
 
 def hash_rows(rows: FloatArray) -> list[int]:

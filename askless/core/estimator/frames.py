@@ -12,7 +12,9 @@ import numpy as np
 
 from askless.core.arrays import BoolArray
 from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.table.cells import write_cell
 from askless.core.table.columns import Column
+from askless.core.table.texts.numbers import MOST_EXACT
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
 CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
@@ -43,12 +45,38 @@ def frame_columns(frame: Any) -> dict[str, Column]:
     }
 
 
+def declared_texts(frame: Any) -> frozenset[str]:
+    """Return the columns of a table that are texts or categories by their type.
+
+    Of an array there are none: it has one type for all its columns.
+    """
+    if not is_frame(frame):
+        return frozenset()
+    wrapped = nw.from_native(frame, eager_only=True)
+    return frozenset(str(s.name) for s in wrapped.iter_columns() if is_text(s))
+
+
+def is_text(series: Any) -> bool:
+    """Return whether a column is of texts, or of names for categories."""
+    if isinstance(series.dtype, nw.Categorical | nw.Enum | nw.String):
+        return True
+    # Older pandas has no other type for texts.
+    cells = series.drop_nulls().to_list() if series.dtype == nw.Object else []
+    return bool(cells) and all(isinstance(cell, str) for cell in cells)
+
+
 def series_column(series: Any) -> Column:
     """Return a column of a data frame as numbers or texts."""
     name = str(series.name)
-    if series.dtype.is_numeric():
-        return np.array(series.cast(nw.Float64).to_numpy(), np.float64)
-    return cell_column(name, series.to_list(), series.is_null().to_numpy())
+    cells, is_null = series.to_list, series.is_null().to_numpy
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):
+        # Names may be numbers, in pandas; they are names all the same.
+        return text_column(name, drop_missing(cells(), is_null()))
+    if not series.dtype.is_numeric():
+        return cell_column(name, cells(), is_null())
+    if series.dtype.is_integer() or series.dtype.is_decimal():
+        return cell_column(name, cells(), is_null())
+    return np.array(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
 def array_columns(table: Any) -> dict[str, Column] | None:
@@ -99,9 +127,11 @@ def list_column(name: str, values: Any) -> Column:
     if not is_list:
         rule = "must be a list of values, one for each row"
         raise RefusedError([Refusal(f"column {name}", rule, shorten(values))])
-    if column.dtype.kind in "iuf":
+    if column.dtype.kind == "f":
         return column.astype(np.float64)
-    return cell_column(name, list(values))
+    return cell_column(
+        name, column.tolist() if column.dtype.kind in "iu" else list(values)
+    )
 
 
 def cell_column(
@@ -109,9 +139,18 @@ def cell_column(
 ) -> Column:
     """Return cells of any kind as numbers where all are numbers, else as texts.
 
-    None, NaN and what the frame calls null (`is_null`) are missing. Raises
-    CellTypeError for a cell that is a container.
+    Whole numbers that float64 can't tell apart are texts, too. None, NaN and what the
+    frame calls null (`is_null`) are missing. Raises CellTypeError for a cell that is a
+    container.
     """
+    kept = drop_missing(cells, is_null)
+    if all(cell is None or is_number(cell) for cell in kept):
+        return np.array([np.nan if cell is None else float(cell) for cell in kept])
+    return text_column(name, kept)
+
+
+def drop_missing(cells: Sequence[Any], is_null: BoolArray | None = None) -> list[Any]:
+    """Return cells with None for those that are missing."""
     kept = [
         None if cell is None or (isinstance(cell, float) and cell != cell) else cell
         for cell in cells
@@ -119,27 +158,23 @@ def cell_column(
     if is_null is not None:
         for null_row in np.flatnonzero(is_null).tolist():
             kept[null_row] = None
-    if all(is_number(cell) for cell in kept if cell is not None):
-        return np.array([np.nan if value is None else float(value) for value in kept])
-    texts = np.empty(len(kept), dtype=np.object_)
-    for row, cell in enumerate(kept):
+    return kept
+
+
+def text_column(name: str, cells: Sequence[Any]) -> Column:
+    """Return cells as texts; raise CellTypeError for a container."""
+    texts = np.empty(len(cells), dtype=np.object_)
+    for row, cell in enumerate(cells):
         if isinstance(cell, CONTAINERS):
             rule = "argument must be a string or a number"
             container = f"{shorten(cell)} in row {row + 1}"
             raise CellTypeError([Refusal(f"column {name}", rule, container)])
-        texts[row] = None if cell is None else to_text(cell)
+        texts[row] = write_cell(cell)
     return texts
 
 
 def is_number(cell: object) -> bool:
-    """Return whether a cell is a number; true and false are not."""
-    return isinstance(cell, NUMBERS) and not isinstance(cell, bool)
-
-
-def to_text(cell: object) -> str:
-    """Return a cell or a class as it would be written in a file."""
-    if isinstance(cell, bool | np.bool_):
-        return "true" if cell else "false"
-    if isinstance(cell, float | np.floating) and cell % 1 == 0:
-        return f"{cell:.0f}"
-    return str(cell)
+    """Return whether a cell is a number that float64 holds; true and false are not."""
+    if isinstance(cell, bool) or not isinstance(cell, NUMBERS):
+        return False
+    return isinstance(cell, float | np.floating) or abs(int(cell)) <= MOST_EXACT

@@ -27,6 +27,7 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.costs import read_catalogue
 from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.estimator import conventions, frames
+from askless.core.estimator.classes import sort_classes_as_text
 from askless.core.estimator.matching import match_names
 from askless.core.estimator.predictions import ErrorCurve
 from askless.core.model.model import Model
@@ -59,7 +60,7 @@ class TableReading:
         )
         if self.classes_.size < 2:
             raise RefusedError([Refusal("y", "must have two classes", "1 class")])
-        labels, self._order = conventions.sort_classes_as_text(self.classes_)
+        labels, self._order = sort_classes_as_text(self.classes_)
         return labels, self._order[positions]
 
     def _check_targets(self, y: Any) -> Any:
@@ -169,7 +170,9 @@ class Incremental(TableReading):
             raise RefusedError([Refusal("y", rule)])
         y = column_or_1d(y, warn=True)
         check_consistent_length(next(iter(columns.values())), y)
-        model, warnings = self._start(columns) if is_first else (self.model_, ())
+        declared = frames.declared_texts(X)
+        starts = is_first and self._start(columns, declared)
+        model, warnings = starts or (self.model_, ())
         targets = self._locate(y)
         values, unseen = check_rows(columns, model.ensemble)
         weights = weigh_batch(sample_weight, targets, model)
@@ -179,15 +182,24 @@ class Incremental(TableReading):
         model, _ = learning.finish()
         self._store_learnt(model, (*warnings, *unseen))
 
-    def _start(self, columns: Any) -> tuple[Model, tuple[str, ...]]:
+    def _start(
+        self, columns: Any, declared: frozenset[str]
+    ) -> tuple[Model, tuple[str, ...]]:
         """Return a model that has learnt nothing yet, and warnings about columns."""
+        refusals = [
+            Refusal(name, "can be had by `fit` only, not by `partial_fit`")
+            for name in ("error_costs", "class_weight")
+            if getattr(self, name) is not None
+        ]
+        if refusals:
+            raise RefusedError(refusals)
         if self.classes_.size < 2:
             raise RefusedError([Refusal("classes", "must be two or more", "1 class")])
         request = conventions.read_params(self.algorithm, self.get_params(deep=False))
         self._seed = conventions.read_seed(self.random_state, self._draw_seed)
-        labels, self._order = conventions.sort_classes_as_text(self.classes_)
+        labels, self._order = sort_classes_as_text(self.classes_)
         catalogue = read_catalogue([*columns], self.costs, self.groups)
-        read = conventions.gather_values(columns, catalogue, request)
+        read = conventions.gather_values(columns, catalogue, request, declared)
         params = replace(request.boost, seed=self._seed)
         model = start_learning(read.catalogue, labels, params)
         return replace(model, params=asdict(params)), read.warnings

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.costs import read_budget, read_budgets, read_row_budgets
 from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
+from askless.core.estimator.classes import class_positions
 from askless.core.estimator.conventions import (
     aim_of_mapping,
     aims_of_mappings,
-    class_positions,
     read_indicators,
     read_sample_weights,
     to_dense,
@@ -210,6 +210,18 @@ class BudgetedPredictor(ABC):
         """
         chances = self._simulate(X, budget, policy, aim, exact_budget).chances
         return chances[:, self._serve().order]
+
+    def predict_log_proba(
+        self,
+        X: Any,
+        budget: Any = None,
+        policy: str | None = None,
+        aim: AimWish = None,
+        exact_budget: bool = False,
+    ) -> FloatArray:
+        """Return the logarithms of `predict_proba`; (n_rows, n_classes)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, budget, policy, aim, exact_budget))
 
     def spend(
         self,

@@ -1,15 +1,17 @@
 """Read rows of an outside table for an ensemble that is already trained."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.catalogue.prices import Paid, buy
-from askless.core.errors import Refusal, RefusedError
+from askless.core.errors import Refusal, RefusedError, nearest_hint, shorten
 from askless.core.model.ensemble import Ensemble
+from askless.core.table.cells import is_blank, missing_words
 from askless.core.table.columns import (
     Column,
     Columns,
@@ -18,6 +20,12 @@ from askless.core.table.columns import (
     to_text_cells,
     unknown_column,
 )
+from askless.core.table.texts.categories import match_name
+
+# One row is a case of its own, and no batch; so are few where rare ones were joined.
+LEAST_UNSEEN, LEAST_OTHERS = 2, 20
+# Categories that a refusal names.
+MOST_NAMED = 5
 
 
 class BlockValues(NamedTuple):
@@ -103,6 +111,87 @@ def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
     ]
 
 
+class UnseenCells(NamedTuple):
+    """How many cells a column of categories has, and those that training did not see.
+
+    `words` counts the latter by their text.
+    """
+
+    n_present: int
+    words: Counter[str]
+
+    def __add__(self, other: object) -> "UnseenCells":
+        assert isinstance(other, UnseenCells), "counts are added to counts"
+        return UnseenCells(self.n_present + other.n_present, self.words + other.words)
+
+
+def count_unseen(feature: Feature, column: Column) -> UnseenCells:
+    """Return how many cells of a category have a name that training did not see."""
+    counts = to_text_cells(column, missing_words(feature)).present
+    present = Counter({w: n for w, n in counts.items() if not is_blank(feature, w)})
+    words = {
+        word: n
+        for word, n in present.items()
+        if match_name(feature.categories, word) is None
+    }
+    return UnseenCells(present.total(), Counter(words))
+
+
+def refuse_unseen_batch(
+    parts: Iterable[Columns], ensemble: Ensemble, option: str
+) -> None:
+    """Refuse a table, which comes in parts, whose categories training did not see.
+
+    `option` is how a caller takes it all the same. Raises `RefusedError` for columns
+    of which most cells are unseen.
+    """
+    features = [
+        feature
+        for feature, is_used in zip(
+            ensemble.catalogue.features, ensemble.is_used, strict=True
+        )
+        if is_used and feature.type == "category"
+    ]
+    unseen = [UnseenCells(0, Counter()) for _ in features]
+    for columns in parts if features else ():
+        for idx, feature in enumerate(features):
+            column = find_column(columns, feature.name)
+            if column is not None:
+                unseen[idx] += count_unseen(feature, column)
+    refusals = [
+        refusal
+        for feature, cells in zip(features, unseen, strict=True)
+        for refusal in refuse_unseen_cells(feature, cells, option)
+    ]
+    if refusals:
+        raise RefusedError(refusals)
+
+
+def refuse_unseen_cells(
+    feature: Feature, unseen: UnseenCells, option: str
+) -> list[Refusal]:
+    """Refuse a column of several cells most of which training did not see.
+
+    Where rare categories were joined many may be unseen: there all of many are refused.
+    """
+    n_unseen = unseen.words.total()
+    is_most = 2 * n_unseen > unseen.n_present and n_unseen >= LEAST_UNSEEN
+    if feature.has_other:
+        is_most = n_unseen == unseen.n_present and n_unseen >= LEAST_OTHERS
+    if not is_most:
+        return []
+    word = unseen.words.most_common(1)[0][0]
+    seen = [shorten(name) for name in feature.categories[:MOST_NAMED]]
+    more = ", ..." if len(feature.categories) > MOST_NAMED else ""
+    rule = (
+        "most of its cells must be categories that training saw, as "
+        f"{', '.join(seen)}{more}{nearest_hint(word, feature.categories)}; write them "
+        f"so, or take them as they are: {option}"
+    )
+    shown = f"{shorten(word)} and others in {n_unseen} of {unseen.n_present} cells"
+    return [Refusal(f"column {feature.name}", rule, shown)]
+
+
 def mark_askable_features(ensemble: Ensemble) -> BoolArray:
     """Return which features sessions may reveal, as a mask; (n_features,).
 
@@ -143,12 +232,16 @@ def check_targets(columns: Columns, ensemble: Ensemble, target: str) -> IntArray
     column = find_column(columns, target)
     if column is None:
         raise RefusedError([unknown_column("target", target, columns)])
-    labels = to_text_cells(column)
-    positions = {label.label.strip(): idx for idx, label in enumerate(ensemble.classes)}
-    by_word = [positions.get(word or "", -1) for word in labels.words]
+    # A class may be called like a word that means missing.
+    labels = to_text_cells(column, ())
+    names = [label.label for label in ensemble.classes]
+    places = [
+        None if word is None else match_name(names, word) for word in labels.words
+    ]
+    by_word = [-1 if place is None else place for place in places]
     targets: IntArray = np.array(by_word, np.int64)[labels.numbers]
     wrong = np.flatnonzero(targets < 0)
     if wrong.size:
-        rule = f"must be one of the classes {', '.join(positions)}"
+        rule = f"must be one of the classes {', '.join(map(str.strip, names))}"
         raise RefusedError([cell_refusal(target, rule, wrong, labels)])
     return targets

@@ -17,7 +17,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.session import machine
 from askless.core.session.answers import list_revealed
 from askless.core.session.state import Aim, Answer, Forecast, State, StopRule
-from askless.core.table.cells import category_code
+from askless.core.table.texts.categories import category_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,57 +1,46 @@
 """Read one answer as a value, as the cells of a table are read."""
 
-import math
+import numpy as np
 
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, Refusal, shorten
-from askless.core.table.cells import (
-    category_code,
-    is_blank,
-    is_within_limits,
-    parse_boolean,
-    read_number,
-    strip_unit,
-    to_decimal_point,
-    write_number,
-)
+from askless.core.table.cells import is_blank, tidy_text, write_cell
+from askless.core.table.columns import read_feature
+from askless.core.table.texts.numbers import strip_unit, to_decimal_point
 
 BLANK_RULE = (
     "must be a value: this stands for a missing one, whose outcome is unavailable, "
     "refused or unknown"
 )
+RULES = {
+    "boolean": "must be true or false",
+    "category": "must be a text, a number, true or false",
+}
 
 
 def check_answer(feature: Feature, value: object) -> float:
     """Turn one answer into a value as in `Dataset.values`.
 
-    A finite number, a boolean (or 0 or 1), or a category as text, white space around
-    it aside; a category that training did not see is legal. `AnswerError` is raised
-    for any other, for a number outside of the feature's limits, and for what stands for
-    a missing value in tables.
+    It is read as a table's column of this one cell: a number and its text are the same,
+    for a category too. A category that training did not see is legal. `AnswerError` is
+    raised for what the feature can't have, for a number outside of the feature's
+    limits, and for what stands for a missing value in tables.
     """
-    if feature.type == "category":
-        if isinstance(value, str) and value.strip():
-            refuse_blank(feature, value)
-            return category_code(feature, value.strip())
-        rule = "must be a text"
-    elif feature.type == "boolean":
-        if isinstance(value, bool) or value in (0, 1):
-            return float(bool(value))
-        rule = "must be true or false"
-    else:
-        try:
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            number = float(value) if is_number else math.nan  # type: ignore[arg-type]  # a number by then
-        except OverflowError:
-            number = math.inf
-        if math.isfinite(number):
-            refuse_blank(feature, write_number(number))
-            if is_within_limits(feature, number):
-                return number
+    is_scalar = isinstance(value, str | bool | int | float)
+    text = tidy_text(write_cell(value) or "") if is_scalar else ""
+    if text:
+        refuse_blank(feature, text)
+        cell = np.array([text], np.object_)
+        values, refusals = read_feature(feature, cell)
+        if not refusals:
+            return float(values[0])
+        has_limits = (feature.least, feature.most) != (None, None)
+        if has_limits and refusals[0].rule == feature.limit_rule:
             unit = f" {feature.unit}" if feature.unit else ""
             rule = f"{feature.limit_rule}{unit}"
-        else:
-            rule = f"must be a finite number{seen_range_hint(feature)}"
+            raise AnswerError([Refusal(feature.name, rule, shorten(value))])
+    number_rule = f"must be a finite number{seen_range_hint(feature)}"
+    rule = RULES.get(feature.type, number_rule)
     raise AnswerError([Refusal(feature.name, rule, shorten(value))])
 
 
@@ -66,25 +55,24 @@ def seen_range_hint(feature: Feature) -> str:
 
 def refuse_blank(feature: Feature, text: str) -> None:
     """Raise `AnswerError` for a text that stands for a missing value in tables."""
-    if is_blank(feature, text.strip()) and text not in feature.categories:
+    if is_blank(feature, tidy_text(text)) and text not in feature.categories:
         raise AnswerError([Refusal(feature.name, BLANK_RULE, shorten(text))])
 
 
 def parse_answer(feature: Feature, text: str) -> float:
-    """Return the value of an answer written as text; raise as `check_answer` does.
+    """Return the value of an answer that a person wrote; raise as `check_answer` does.
 
-    A number may have a decimal comma (`to_decimal_point`).
+    A number may have a decimal comma, but nobody knows what 1,234 means
+    (`to_decimal_point`), unless the table has decimal commas.
     """
     if feature.type == "category":
         return check_answer(feature, text)
     refuse_blank(feature, text)
-    if feature.type == "number":
+    if feature.type == "number" and not feature.decimal_comma:
         try:
-            text = to_decimal_point(strip_unit(text.strip(), feature.unit))
+            plain = strip_unit(tidy_text(text), feature.unit)
+            text = to_decimal_point(plain) if "," in plain else text
         except ValueError as error:
             refusal = Refusal(feature.name, str(error), shorten(text))
             raise AnswerError([refusal]) from None
-    parse = read_number if feature.type == "number" else parse_boolean
-    value = parse(text)
-    # A text that can't be read is passed on, to be refused with its rule.
-    return check_answer(feature, text if value is None else value)
+    return check_answer(feature, text)

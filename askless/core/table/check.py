@@ -13,13 +13,16 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.costs import price_columns
 from askless.core.catalogue.patterns import expand, matching, unmatched
 from askless.core.errors import Refusal, RefusedError
-from askless.core.table.cells import is_unnamed
+from askless.core.table.cells import is_unnamed, missing_words
 from askless.core.table.columns import (
+    Column,
     Columns,
+    count_texts,
     infer_type,
     learn_categories,
-    list_column_warnings,
+    learn_writing,
     read_feature,
+    select_present,
     unknown_column,
 )
 from askless.core.table.dataset import Dataset
@@ -28,6 +31,11 @@ from askless.core.table.labels import (
     gather_labels,
     refuse_one_class,
     select_usable_rows,
+)
+from askless.core.table.notes import (
+    list_column_warnings,
+    note_missing_words,
+    note_reading,
 )
 from askless.core.table.silent import FindSilent, mark_silent
 from askless.core.table.spec import CASE_COLUMN, TableSpec
@@ -138,10 +146,7 @@ def read_features(
             refusals.append(unknown_column("features", feature.name, columns))
             continue
         column = columns[feature.name]
-        missing = dict.fromkeys((*spec.missing, *feature.missing))
-        feature = replace(feature, missing=tuple(missing))
-        if spec.features is None or feature.name in spec.untyped:
-            feature = replace(feature, type=infer_type(column, feature.missing))
+        feature, notes = learn_type(feature, column, spec)
         wrong: list[Refusal] = []
         if feature.type == "category":
             rare = spec.rares.get(feature.name, spec.rare)
@@ -151,9 +156,36 @@ def read_features(
         refusals += wrong
         features.append(feature)
         if not wrong:
+            warnings += [f"{feature.name}: {note}" for note in notes]
             warnings += list_column_warnings(feature, cells[is_kept])
             collect(feature, cells)
     return features, warnings, refusals
+
+
+def learn_type(
+    feature: Feature, column: Column, spec: TableSpec
+) -> tuple[Feature, list[str]]:
+    """Return a feature with its type and what means missing in it, and notes."""
+    words = feature.missing_words
+    feature = replace(
+        feature,
+        missing=tuple(dict.fromkeys((*spec.missing, *feature.missing))),
+        missing_words=spec.missing_words if words is None else words,
+    )
+    is_declared = feature.name in spec.declared
+    is_untyped = spec.features is None or feature.name in spec.untyped
+    texts = count_texts(column)
+    if is_untyped:
+        kind = infer_type(feature, column, texts, is_declared=is_declared)
+        feature = replace(feature, type=kind)
+    feature = learn_writing(feature, texts)
+    notes: list[str] = []
+    if feature.type != "number":
+        notes += note_missing_words(texts, column.size, missing_words(feature))
+    if is_untyped or feature.decimal_comma:
+        present = select_present(feature, texts)
+        notes += note_reading(feature, present, is_declared=is_declared)
+    return feature, notes
 
 
 def mark_then_collect(

@@ -5,7 +5,7 @@ Columns come as float64 arrays (NaN: missing) or as arrays of str and None.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
 
@@ -16,36 +16,46 @@ from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.catalogue.catalogue import OTHER, Feature, FeatureType
 from askless.core.errors import Refusal, nearest_hint, shorten
 from askless.core.table.cells import (
-    COMMA_NUMBER,
+    MISSING_WORDS,
     TYPE_RULES,
+    advise_on_writing,
     infer_cell_type,
     is_blank,
-    is_date,
-    is_measure,
     is_within_limits,
     list_missing_numbers,
+    missing_words,
     read_cell,
-    read_number,
-    strip_unit,
     tidy_cells,
-    write_number,
 )
 from askless.core.table.dataset import MAX_CODES
+from askless.core.table.texts.categories import unify_spellings
+from askless.core.table.texts.numbers import (
+    COMMA_NUMBER,
+    read_number,
+    strip_unit,
+    uses_decimal_commas,
+    write_number,
+)
 
 Column = npt.NDArray[np.float64] | npt.NDArray[np.object_]
 Columns = Mapping[str, Column]
 
 MAX_EXAMPLES = 3
-# So many values are checked first: most columns of fractions have one there.
-N_FIRST = 1000
-# Text with more distinct values than this may be numbers that are written oddly.
-MANY_CATEGORIES = 20
+# Columns that a refusal names.
+MAX_NAMES = 8
+CATEGORY_REMEDY = (
+    'join rare ones by `rare`, say "type": "number" if these are numbers, or ignore '
+    "the column"
+)
 
 
 def unknown_column(role: str, name: str, columns: Columns) -> Refusal:
-    """Return a refusal of a name that no column has, with the nearest name."""
-    rule = f"must be a column of the table{nearest_hint(name, columns)}"
-    return Refusal(role, rule, repr(name))
+    """Return a refusal of a name that no column has, with the nearest or all names."""
+    hint = nearest_hint(name, columns)
+    if not hint and columns:
+        first = ", ".join(shorten(column) for column in [*columns][:MAX_NAMES])
+        hint = f", which are {first}" + ", ..." * (len(columns) > MAX_NAMES)
+    return Refusal(role, f"must be a column of the table{hint}", repr(name))
 
 
 def size_refusals(task: str, needed: int, memory: int | None) -> list[Refusal]:
@@ -102,13 +112,16 @@ class Cells(Sequence[str | None]):
         return is_missing
 
 
-def to_text_cells(column: Column) -> Cells:
-    """Return cells as tidied text; whole numbers without a decimal point."""
+def to_text_cells(column: Column, missing: Collection[str] = MISSING_WORDS) -> Cells:
+    """Return cells as tidied text; whole numbers without a decimal point.
+
+    Words in `missing` are missing cells.
+    """
     if column.dtype == np.object_:
         places: dict[str | None, int] = {}
         place_of = (places.setdefault(cell, len(places)) for cell in column)
         numbers = np.fromiter(place_of, np.int32, len(column))
-        return Cells(tuple(tidy_cells(places)), numbers)
+        return Cells(tuple(tidy_cells(places, missing)), numbers)
     # Adding 0.0 turns minus zero into zero.
     values, places_of = np.unique(column + 0.0, return_inverse=True)
     words = (None if math.isnan(x) else write_number(x) for x in values.tolist())
@@ -137,14 +150,42 @@ def describe_cell(cell: str | None) -> str:
     return "nothing" if cell is None else shorten(cell)
 
 
-def infer_type(column: Column, missing: Collection[str] = ()) -> FeatureType:
-    """Return the type that a column suggests; 0 and 1 are numbers too."""
+def count_texts(column: Column) -> Counter[str]:
+    """Return how many cells have each text, those that mean missing too.
+
+    Numbers are no texts.
+    """
+    is_text = column.dtype == np.object_
+    return to_text_cells(column, ()).present if is_text else Counter()
+
+
+def select_present(feature: Feature, texts: Counter[str]) -> Counter[str]:
+    """Return the counts of texts that don't mean missing in a feature of any type."""
+    missing = {*missing_words(feature), *feature.missing}
+    return Counter({text: n for text, n in texts.items() if text not in missing})
+
+
+def infer_type(
+    feature: Feature, column: Column, texts: Counter[str], *, is_declared: bool = False
+) -> FeatureType:
+    """Return the type that a column suggests; 0 and 1 are numbers too.
+
+    `texts` are those of its cells (`count_texts`); what means missing doesn't count.
+    `is_declared`: the source says that these are texts or categories, so they are no
+    numbers whatever they look like.
+    """
     if column.dtype != np.object_:
-        return "number"
-    cells = to_text_cells(column).present
-    return infer_cell_type(
-        Counter({word: n for word, n in cells.items() if word not in missing})
-    )
+        return "category" if is_declared else "number"
+    counts, has_gaps = select_present(feature, texts), feature.missing_words is None
+    return infer_cell_type(counts, has_gaps=has_gaps, is_declared=is_declared)
+
+
+def learn_writing(feature: Feature, texts: Iterable[str]) -> Feature:
+    """Return a number feature that knows whether its column has decimal commas."""
+    is_number = feature.type == "number" and not feature.decimal_comma
+    if is_number and uses_decimal_commas(texts):
+        return replace(feature, decimal_comma=True)
+    return feature
 
 
 def read_feature(
@@ -155,8 +196,11 @@ def read_feature(
     `remedy` ends the rule for cells of another type.
     """
     wrong: IntArray = np.empty(0, np.int64)
+    cells: Cells | None = None
     if feature.type == "category" or column.dtype == np.object_:
-        values, wrong = read_text_cells(feature, to_text_cells(column))
+        cells = to_text_cells(column, missing_words(feature))
+        words = filter(None, cells.words)
+        values, wrong = read_text_cells(learn_writing(feature, words), cells)
     else:
         # A column may be long, so it is copied only where something changes.
         values = np.asarray(column, np.float64)
@@ -168,16 +212,16 @@ def read_feature(
             wrong = np.flatnonzero(is_wrong)
     refusals = []
     if wrong.size:
-        cells = to_text_cells(column)
-        rule = type_rule(feature, cells, wrong) + remedy
-        refusals.append(cell_refusal(feature.name, rule, wrong, cells))
-    odd = [(np.isinf(values), "must be finite")]
+        found_cells = to_text_cells(column) if cells is None else cells
+        rule = type_rule(feature, found_cells, wrong) + remedy
+        refusals.append(cell_refusal(feature.name, rule, wrong, found_cells))
+    odd = [(np.isinf(values), f"must be finite{remedy}")]
     if feature.least is not None or feature.most is not None:
         is_outside = np.isfinite(values) & ~is_within_limits(feature, values)
         odd.append((is_outside, feature.limit_rule))
     for is_odd, rule in odd:
         if (rows := np.flatnonzero(is_odd)).size:
-            shown = show_numbers(values, rows)
+            shown = show_numbers(values, rows) if cells is None else cells
             refusals.append(cell_refusal(feature.name, rule, rows, shown))
     return values, refusals
 
@@ -224,57 +268,27 @@ def learn_categories(
     Categories of fewer than `rare` rows are joined into `OTHER`. More than `MAX_CODES`
     are refused.
     """
-    counts = to_text_cells(column).present
-    present = {cell for cell in counts if not is_blank(feature, cell)}
-    frequent = {cell for cell in present if counts[cell] >= rare}
-    has_other = len(frequent) < len(present)
+    counts = count_categories(feature, column)
+    frequent = {name for name, count in counts.items() if count >= rare}
+    has_other = len(frequent) < len(counts)
     categories = sorted(frequent | {OTHER} if has_other else frequent)
     feature = replace(feature, has_other=has_other)
     if len(categories) <= MAX_CODES:
         return replace(feature, categories=tuple(categories)), []
-    remedy = advice_on(categories) or "join rare ones by `rare`, or ignore the column"
+    remedy = advise_on_writing(categories) or CATEGORY_REMEDY
     rule = f"must have at most {MAX_CODES} categories; {remedy}"
-    return feature, [Refusal(f"column {feature.name}", rule, str(len(categories)))]
+    shown = f"{len(categories)}, as {shorten(categories[0])}"
+    return feature, [Refusal(f"column {feature.name}", rule, shown)]
 
 
-def advice_on(categories: Sequence[str]) -> str:
-    """Return advice on categories that are mostly dates or measures; "": no advice."""
-    half = len(categories) / 2
-    if sum(map(is_date, categories)) > half:
-        return (
-            "these are dates: write numbers, such as days since, or ignore the column"
-        )
-    if sum(map(is_measure, categories)) > half and len(categories) > MANY_CATEGORIES:
-        return "these are numbers with signs or units: say type number and the `unit`"
-    return ""
-
-
-def list_column_warnings(feature: Feature, values: FloatArray) -> list[str]:
-    """Return warnings about a column that is odd, but accepted."""
-    name = feature.name
-    least = np.fmin.reduce(values, initial=math.nan)
-    greatest = np.fmax.reduce(values, initial=math.nan)
-    if math.isnan(least):
-        return [f"{name}: every value is missing, so it is never bought"]
-    if least == greatest:
-        return [f"{name}: constant, so it is never bought"]
-    # Sorting takes long. Whole numbers in a narrow range repeat.
-    has_room = greatest - least >= values.size - 1 and values.size > 20
-    if has_room and is_unique_per_row(feature, values):
-        return [f"{name}: looks like an identifier, each row has its own value"]
-    remedy = advice_on(feature.categories)
-    if remedy:
-        return [f"{name}: read as {len(feature.categories)} categories; {remedy}"]
-    return []
-
-
-def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
-    """Return whether whole numbers or categories differ in all rows, none missing."""
-    is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
-    if not is_whole and feature.type != "category":
-        return False
-    is_whole = not np.any(values % 1 != 0)
-    return bool(is_whole and np.unique(values).size == values.size)
+def count_categories(feature: Feature, column: Column) -> Counter[str]:
+    """Return how many rows have each category; spellings of one are joined."""
+    present = to_text_cells(column, missing_words(feature)).present
+    words = [word for word in present if not is_blank(feature, word)]
+    counts: Counter[str] = Counter()
+    for word, name in unify_spellings(words).items():
+        counts[name] += present[word]
+    return counts
 
 
 def scale_weights(weights: FloatArray) -> FloatArray:

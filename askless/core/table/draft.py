@@ -5,7 +5,7 @@ A column that predicts the target very well is often a leak, so each gets a scor
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,24 +13,39 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import Feature, FeatureType
 from askless.core.errors import shorten
 from askless.core.table.cells import (
-    COMMA_NUMBER,
-    THOUSANDS,
-    common_unit,
+    are_measures,
     infer_cell_type,
+    is_blank,
     is_date,
-    is_measure,
-    means_missing,
-    read_number,
-    strip_unit,
-    write_number,
+    missing_words,
 )
 from askless.core.table.columns import (
     Column,
+    count_categories,
+    count_texts,
     learn_categories,
+    learn_writing,
     read_feature,
+    select_present,
     to_text_cells,
 )
 from askless.core.table.dataset import MAX_CODES
+from askless.core.table.notes import (
+    list_suspected_codes,
+    note_codes,
+    note_missing_words,
+    note_reading,
+    note_values,
+)
+from askless.core.table.texts.numbers import (
+    COMMA_NUMBER,
+    THOUSANDS,
+    common_unit,
+    read_number,
+    strip_unit,
+    uses_decimal_commas,
+    write_number,
+)
 
 # Most rows that are read; of a longer table evenly spaced ones.
 MAX_ROWS = 20_000
@@ -128,12 +143,6 @@ NEARLY_EMPTY = 0.95
 # A column of words and at most so many distinct numbers is read as categories.
 FEW_NUMBERS = 20
 MAX_STRAYS = 50
-# Numbers may be codes if there are at most so many, with so many rows each, which
-# reach over so many times as many numbers.
-MAX_CODE_VALUES, ROWS_PER_CODE, CODE_GAP = 50, 5, 4
-# Numbers that people write for a missing value, outside the range of the others.
-NEGATIVE_CODES = (-7.0, -8.0, -9.0, -99.0, -999.0, -9999.0, -99999.0)
-POSITIVE_CODES = (99.0, 999.0, 9999.0, 99999.0)
 # Values of `rare` that are tried, and the most categories that may be left.
 RARES = (5, 10, 20, 50, 100, 200, 500, 1000)
 KEPT_CATEGORIES = 100
@@ -141,9 +150,9 @@ KEPT_CATEGORIES = 100
 ID_WORDS = frozenset(
     {"id", "ids", "uid", "uuid", "guid", "key", "nr", "nbr", "index", "idx", "mrn"}
 )
-DATES = "dates; a number says more, such as days since a day"
+DATES = "dates, as {}; a number says more, such as days since a day"
 IDENTIFIER = "an identifier"
-SIGNS = "numbers with different signs; written with one each, they can be used"
+SIGNS = "numbers with different signs, as {}; written with one each, they can be used"
 REPEATED = "an identifier that repeats; as `group_by` it keeps its rows together"
 
 
@@ -166,7 +175,13 @@ class ColumnDraft:
 
 
 def draft_column(
-    name: str, column: Column, targets: IntArray, n_classes: int
+    name: str,
+    column: Column,
+    targets: IntArray,
+    n_classes: int,
+    words: tuple[str, ...] | None = None,
+    *,
+    is_declared: bool = False,
 ) -> ColumnDraft:
     """Return the draft that the cells of a column suggest.
 
@@ -176,85 +191,108 @@ def draft_column(
         float64 with NaN, or str and None.
     targets : int64 array, shape (n_samples,)
         Class positions; a column that predicts them too well gets a note.
+    words : tuple of str, optional
+        The words that mean missing; None: the usual ones.
+    is_declared : bool
+        Whether the source says that the cells are texts, which are no numbers then.
     """
-    unit = draft_unit(column)
-    kind, missing, notes = ("number", (), []) if unit else draft_type(column)
-    notes += describe_signs(column, unit) if kind == "number" else []
-    feature = Feature(name, type=kind, missing=missing, unit=unit or None)
+    feature = Feature(name, missing_words=words)
+    texts = count_texts(column)
+    present = select_present(feature, texts)
+    counts = Counter({w: n for w, n in present.items() if not is_blank(feature, w)})
+    unit = "" if is_declared else common_unit(counts)
+    if unit:
+        feature = replace(feature, unit=unit)
+        notes = describe_unit(counts, unit)
+    else:
+        feature, notes = draft_type(feature, column, counts, is_declared=is_declared)
+    feature = learn_writing(feature, texts)
+    # Why there are categories was noted where the type was drafted.
+    if feature.type == "number" or not notes:
+        notes += note_reading(feature, present, is_declared=is_declared)
+    if feature.type != "number":
+        notes += note_missing_words(texts, column.size, missing_words(feature))
     rare = 0
-    if kind == "category":
+    if feature.type == "category":
         feature, rare, reason = draft_categories(feature, column)
         if reason:
-            return ColumnDraft(name, kind, reason=reason)
+            return ColumnDraft(name, "category", reason=reason, notes=tuple(notes))
     values, _ = read_feature(feature, column)
-    if kind == "number":
+    missing = feature.missing
+    if feature.type == "number":
         codes = list_suspected_codes(values)
         missing += tuple(map(write_number, codes))
         values = np.where(np.isin(values, codes), np.nan, values)
         notes += [f"{write_number(code)} is taken for missing" for code in codes]
-    reason = reason_to_ignore(name, kind, values)
+    reason = reason_to_ignore(name, feature.type, values)
     if not reason:
-        notes += note_codes(values) if kind == "number" else []
+        notes += note_codes(values) if feature.type == "number" else []
         notes += list_oddities(values, targets, n_classes)
-    return ColumnDraft(name, kind, missing, rare, reason, tuple(notes), unit)
+        notes += note_values(feature, values)
+    notes = [*dict.fromkeys(notes)]
+    return ColumnDraft(name, feature.type, missing, rare, reason, tuple(notes), unit)
 
 
-def draft_unit(column: Column) -> str:
-    """Return the sign common to all numbers of a column, such as £; "": none."""
+def describe_unit(counts: Counter[str], unit: str) -> list[str]:
+    """Return a note on the sign that all numbers have, and on their thousands."""
+    first = next(iter(counts))
+    decimal_comma = uses_decimal_commas(counts)
+    plain = {strip_unit(word, unit): word for word in counts}
+    parted = next((word for word in plain if THOUSANDS.fullmatch(word)), None)
+    if parted is None or decimal_comma:
+        number = read_number(first, unit, decimal_comma=decimal_comma) or 0.0
+        return [f"has numbers with the unit {unit}: {first} is {write_number(number)}"]
+    return [f"{describe_thousands(parted)}, with the unit {unit}"]
+
+
+def describe_thousands(parted: str) -> str:
+    """Return a note on signs between thousands."""
+    number = write_number(read_number(parted) or 0.0)
+    return f"has numbers with signs between thousands: {parted} is {number}"
+
+
+def draft_type(
+    feature: Feature, column: Column, counts: Counter[str], *, is_declared: bool
+) -> tuple[Feature, list[str]]:
+    """Return a feature with the type of its column and its missing words, and notes.
+
+    `counts` has the words among numbers that mean no missing one.
+    """
+    if column.dtype != np.object_ and is_declared:
+        return replace(feature, type="category"), []
     if column.dtype != np.object_:
-        return ""
-    return common_unit(
-        text for text in to_text_cells(column).present if not means_missing(text)
-    )
-
-
-def describe_signs(column: Column, unit: str) -> list[str]:
-    """Return a note on the signs that cells of numbers have; none of plain numbers."""
-    if column.dtype != np.object_:
-        return []
-    words = [text for text in to_text_cells(column).present if not means_missing(text)]
-    plain = (strip_unit(word, unit) for word in words)
-    parted = next(
-        (number_word for number_word in plain if THOUSANDS.fullmatch(number_word)), None
-    )
-    if parted is not None:
-        number = write_number(read_number(parted) or 0.0)
-        note = f"numbers with signs between thousands: {parted} is {number}"
-        return [f"has {note}, with the unit {unit}" if unit else f"has {note}"]
-    if not unit:
-        return []
-    number = write_number(read_number(words[0], unit) or 0.0)
-    return [f"has numbers with the unit {unit}: {words[0]} is {number}"]
-
-
-def draft_type(column: Column) -> tuple[FeatureType, tuple[str, ...], list[str]]:
-    """Return a column's type, words among numbers to read as missing, and notes."""
-    if column.dtype != np.object_:
-        return "number", (), []
-    cells = to_text_cells(column)
-    kind = infer_cell_type(cells.present)
+        infinite = [write_number(x) for x in np.unique(column[np.isinf(column)])]
+        notes = [f"{word} is taken for missing" for word in infinite]
+        return replace(feature, missing=tuple(infinite)), notes
+    cells = to_text_cells(column, missing_words(feature))
+    has_gaps = feature.missing_words is None
+    kind = infer_cell_type(cells.present, has_gaps=has_gaps, is_declared=is_declared)
     if kind != "number":
-        return kind, (), []
-    counts = Counter(
-        {value: n for value, n in cells.present.items() if not means_missing(value)}
-    )
+        return replace(feature, type=kind), []
+    decimal_comma = uses_decimal_commas(counts)
+    numbers = {word: read_number(word, decimal_comma=decimal_comma) for word in counts}
     strays = sorted(
-        cell
-        for cell in counts
+        word
+        for word, number in numbers.items()
         # A comma that parts no thousands is no word for missing: it is refused.
-        if read_number(cell) is None and not COMMA_NUMBER.fullmatch(cell)
+        if not (
+            np.isfinite(number) if number is not None else COMMA_NUMBER.fullmatch(word)
+        )
     )
+    parted = next((word for word in counts if THOUSANDS.fullmatch(word)), None)
+    notes = [describe_thousands(parted)] if parted and not decimal_comma else []
     if not strays:
-        return kind, (), []
+        return feature, notes
     row = next(row for row, cell in enumerate(cells) if cell in strays)
     place = f"{shorten(cells[row])} in row {row + 1}"
     if len(counts) - len(strays) <= FEW_NUMBERS or len(strays) > MAX_STRAYS:
-        note = f"has numbers and words, as {place}, so it is read as categories"
-        return "category", (), [note]
+        note = f"has numbers and words, as {place}, so it is read as categories; if "
+        note += "they mean missing, say type number and put them in `missing`"
+        return replace(feature, type="category"), [note]
     n_rows = sum(counts[cell] for cell in strays)
     more = "" if n_rows == 1 else f" and {n_rows - 1} more cells"
     note = f"{place}{more} stands among numbers, so it is taken for missing"
-    return kind, tuple(strays), [note]
+    return replace(feature, missing=tuple(strays)), [note, *notes]
 
 
 def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, str]:
@@ -262,14 +300,14 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
 
     `rare` is 0 if the categories are few enough; the reason is "" if it is to be kept.
     """
-    counts = to_text_cells(column).present
+    counts = count_categories(feature, column)
     n_rows, n_categories = counts.total(), len(counts)
     if 2 * sum(map(is_date, counts)) > n_categories:
-        return feature, 0, DATES
-    has_signs = 2 * sum(map(is_measure, counts)) > n_categories
+        return feature, 0, DATES.format(shorten(next(filter(is_date, counts))))
+    signs = SIGNS.format(shorten(next(iter(counts)))) if are_measures(counts) else ""
     reason = identifier_reason(feature.name, n_categories, n_rows)
     if reason:
-        return feature, 0, SIGNS if has_signs else reason
+        return feature, 0, signs or reason
     rare = 0
     if n_categories > MAX_CODES:
         counts_by_least = {
@@ -282,7 +320,7 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
         # Free text, too, if no `rare` leaves few enough (0 is no key of `kept`).
         if 2 * sum(counts_by_least.get(rare, ())) < n_rows:
             text = f"free text: {n_categories} values, few of them common"
-            return feature, 0, SIGNS if has_signs else text
+            return feature, 0, signs or text
     return learn_categories(feature, column, rare)[0], rare, ""
 
 
@@ -301,30 +339,6 @@ def has_id_name(name: str) -> bool:
     return bool(words) and words[-1].lower() in ID_WORDS
 
 
-def list_suspected_codes(values: FloatArray) -> list[float]:
-    """Return numbers that probably mean missing, such as -999, outside the other range.
-
-    A negative code counts if no other value is negative; a positive code if its
-    distance from the other values exceeds their range. A code of -100 or above must
-    occur at least twice.
-    """
-    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-    suspects = [
-        code
-        for code, count in zip(distinct.tolist(), counts.tolist(), strict=True)
-        if code in NEGATIVE_CODES + POSITIVE_CODES and (code < -100 or count > 1)
-    ]
-    rest = distinct[~np.isin(distinct, suspects)]
-    if rest.size == 0:
-        return []
-    least, most = float(rest[0]), float(rest[-1])
-    return [
-        code
-        for code in suspects
-        if (code < 0 <= least) or (code > 0 and code > 2 * most - least)
-    ]
-
-
 def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
     """Return the reason to ignore a column; "": it is a feature."""
     present = values[~np.isnan(values)]
@@ -339,28 +353,6 @@ def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
     # Whole numbers that all differ may be measured, unless they are nearly consecutive.
     is_dense = np.ptp(present) < 2 * present.size
     return reason if is_dense or has_id_name(name) else ""
-
-
-def note_codes(values: FloatArray) -> list[str]:
-    """Return a note on numbers that may be codes: few whole ones, far apart.
-
-    Each value has rows enough, and the numbers reach over several times as many whole
-    numbers, in steps of their greatest common divisor.
-    """
-    known = np.unique(values[~np.isnan(values)])
-    if (
-        not 2 < known.size <= MAX_CODE_VALUES
-        or values.size < ROWS_PER_CODE * known.size
-    ):
-        return []
-    if np.any(known % 1 != 0) or np.abs(known).max() > 2**53:
-        return []
-    step = np.gcd.reduce(known.astype(np.int64))
-    if np.ptp(known) < CODE_GAP * known.size * step:
-        return []
-    ends = f"{write_number(known[0])} to {write_number(known[-1])}"
-    note = f"has few whole numbers, far apart ({known.size}, from {ends})"
-    return [f"{note}; if they are codes, say type category"]
 
 
 def list_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:

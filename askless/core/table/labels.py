@@ -14,6 +14,7 @@ from askless.core.table.targets import (
     ErrorCosts,
     blank_dropped_rows,
     build_error_costs,
+    note_classes,
     read_target,
 )
 from askless.core.table.weights import read_row_groups, read_weights
@@ -36,6 +37,8 @@ class GatheredLabels:
     refusals: tuple[Refusal, ...]
     #: as in `Dataset`, of all rows
     mean_weight: float
+    #: on the classes
+    notes: tuple[str, ...] = ()
 
     @property
     def kept(self) -> BoolArray | slice:
@@ -65,10 +68,13 @@ def gather_labels(
     refusals: list[Refusal] = []
     classes: tuple[ClassLabel, ...] = ()
     targets: IntArray = np.zeros(n_rows, np.int64)
-    columns, is_kept = blank_dropped_rows(columns, spec, n_rows)
+    notes: list[str] = []
     if spec.target in columns:
-        classes, targets, wrong = read_target(columns[spec.target], spec)
+        column = columns[spec.target]
+        notes = note_classes(column, spec)
+        classes, targets, wrong = read_target(column, spec)
         refusals += wrong
+    columns, is_kept = blank_dropped_rows(columns, spec, n_rows)
     weights, mean_weight, wrong = read_weights(columns, spec, n_rows)
     refusals += wrong
     row_groups, wrong = read_row_groups(columns, spec)
@@ -84,13 +90,14 @@ def gather_labels(
         is_kept,
         tuple(refusals),
         mean_weight,
+        tuple(notes),
     )
     return labels, columns
 
 
 def select_usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[str]]:
     """Return positions of rows with a class and a weight (None: all), and warnings."""
-    warnings = []
+    warnings = [*labels.notes]
     is_weighty = labels.weights > 0
     n_dropped = int((~labels.is_kept).sum())
     if n_dropped:

@@ -1,14 +1,12 @@
 """Summarise a column as a histogram or word counts, for a person to look at."""
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import Feature
-from askless.core.table.cells import is_blank
-from askless.core.table.columns import Column, read_feature, to_text_cells
+from askless.core.table.columns import Column, count_categories, read_feature
 
 # Bars of a histogram, or most frequent words, that are shown.
 N_BARS = 12
@@ -44,12 +42,10 @@ def sketch_column(feature: Feature, column: Column) -> ColumnSketch:
     if feature.type == "number":
         values, _ = read_feature(feature, column)
         return sketch_numbers(values)
-    cells = to_text_cells(column)
-    present = cells.present.items()
-    counts = Counter({word: n for word, n in present if not is_blank(feature, word)})
+    counts = count_categories(feature, column)
     shown = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:N_BARS]
     return ColumnSketch(
-        missing=(len(cells) - counts.total()) / len(cells),
+        missing=(column.size - counts.total()) / column.size,
         n_distinct=len(counts),
         bars=tuple(count for _, count in shown),
         words=tuple(word for word, _ in shown),

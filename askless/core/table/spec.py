@@ -11,6 +11,7 @@ from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.catalogue.costs import BUNDLE_BILLING_RULE, BUNDLE_RULE
 from askless.core.catalogue.patterns import expand, matching, unmatched
 from askless.core.errors import Refusal
+from askless.core.table.cells import MISSING_WORDS
 
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
@@ -29,8 +30,10 @@ class TableSpec:
     default 1. Features in `untyped` have the type that their column suggests. `members`
     has the group of each feature that a group names. Names in `costs`, `members` and
     `ignore` may be patterns (`askless.core.catalogue.patterns`). Words in `missing`
-    mean a missing value in every feature. Categories of fewer rows than `rare`, or
-    `rares` by feature, are joined. Rows without a target are refused or dropped.
+    mean a missing value in every feature, besides `missing_words` (None: the usual
+    ones), which do in the target too. Categories of fewer rows than `rare`, or `rares`
+    by feature, are joined. Rows without a target are refused or dropped. `declared`
+    has the columns whose source says that they hold texts.
     """
 
     target: str
@@ -45,6 +48,8 @@ class TableSpec:
     members: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    missing_words: tuple[str, ...] | None = None
+    declared: frozenset[str] = frozenset()
     rare: Annotated[int, Interval(ge=0, le=1_000_000)] = 0
     rares: Mapping[str, int] = field(default_factory=dict)
     missing_target: MissingTarget = "refuse"
@@ -53,13 +58,22 @@ class TableSpec:
     error_costs: Mapping[str, Mapping[str, float]] | None = None
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """The words that mean missing in the target and among row groups."""
+        return MISSING_WORDS if self.missing_words is None else self.missing_words
+
+    @property
     def text_columns(self) -> frozenset[str]:
-        """Columns that must be read as text, not as numbers."""
+        """Columns that must be read as text, not as numbers.
+
+        With `missing_words` all others must be, too.
+        """
         named = {self.target, self.group_by} - {None}
         typed = {
             feature.name
             for feature in self.features or ()
-            if feature.type != "number" and feature.name not in self.untyped
+            if (feature.type != "number" and feature.name not in self.untyped)
+            or feature.missing_words is not None
         }
         return frozenset(str(name) for name in named | typed)
 

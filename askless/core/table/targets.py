@@ -7,9 +7,22 @@ import numpy as np
 
 from askless.core.arrays import BoolArray, IntArray
 from askless.core.errors import Refusal
-from askless.core.table.columns import Column, Columns, cell_refusal, to_text_cells
+from askless.core.table.columns import (
+    Cells,
+    Column,
+    Columns,
+    cell_refusal,
+    count_texts,
+    to_text_cells,
+)
 from askless.core.table.dataset import ClassLabel
+from askless.core.table.notes import note_missing_words
 from askless.core.table.spec import TableSpec
+from askless.core.table.texts.categories import (
+    match_name,
+    note_lookalikes,
+    unify_spellings,
+)
 
 MAX_CLASSES = 1000
 EMPTY_RULE = 'must not be empty: leave such rows out, or say "missing_target": "drop"'
@@ -24,30 +37,59 @@ def read_target(
 
     The second of two classes is the positive one.
     """
-    cells = to_text_cells(column)
+    cells = read_class_cells(column, spec)
     refusals = []
     missing = np.flatnonzero(cells.is_missing)
     if missing.size and spec.missing_target == "refuse":
-        refusals.append(cell_refusal(spec.target, EMPTY_RULE, missing, cells))
-    labels = sorted(cells.present)
+        shown = to_text_cells(column, ())
+        refusals.append(cell_refusal(spec.target, EMPTY_RULE, missing, shown))
+    names = unify_spellings(cells.present)
+    labels = sorted(set(names.values()))
     if not 2 <= len(labels) <= MAX_CLASSES:
-        shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-        received = f"{len(labels)} ({shown})" if labels else "none"
+        first = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+        received = f"{len(labels)} ({first})" if labels else "none"
         rule = f"must have 2 to {MAX_CLASSES} classes"
         if len(labels) > MAX_CLASSES:
             rule += ", not numbers: part them into ranges"
+        else:
+            texts, words = count_texts(column), spec.words
+            notes = note_missing_words(texts, column.size, words)
+            rule = "; ".join([rule, *notes])
         refusals.append(Refusal(f"target {spec.target}", rule, received))
         return (), np.zeros(len(cells), np.int64), refusals
     refusals += check_labels(labels, spec)
-    if len(labels) == 2 and spec.positive == labels[0]:
+    if len(labels) == 2 and match_label(labels, spec.positive) == 0:
         labels.reverse()
+    displays = {
+        match_label(labels, label): display for label, display in spec.displays.items()
+    }
     classes = tuple(
-        ClassLabel(label, spec.displays.get(label, label)) for label in labels
+        ClassLabel(label, displays.get(position, label))
+        for position, label in enumerate(labels)
     )
     positions = {label: position for position, label in enumerate(labels)}
     # Rows without a class get 0; they are refused or dropped.
-    by_word = [positions.get(word or "", 0) for word in cells.words]
+    by_word = [positions.get(names.get(word or "", ""), 0) for word in cells.words]
     return classes, np.array(by_word, np.int64)[cells.numbers], refusals
+
+
+def read_class_cells(column: Column, spec: TableSpec) -> Cells:
+    """Return the cells of a target; what means missing is None."""
+    return to_text_cells(column, spec.words)
+
+
+def note_classes(column: Column, spec: TableSpec) -> list[str]:
+    """Return notes on words that mean missing, and on classes that look alike."""
+    labels = unify_spellings(read_class_cells(column, spec).present).values()
+    texts = count_texts(column)
+    notes = note_missing_words(texts, column.size, spec.words)
+    notes += note_lookalikes(sorted(set(labels)), "classes")
+    return [f"{spec.target}: {note}" for note in notes]
+
+
+def match_label(labels: Sequence[str], label: str | None) -> int | None:
+    """Return the place of the class that a spec names; None: of none."""
+    return None if label is None else match_name(labels, label)
 
 
 def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
@@ -55,7 +97,7 @@ def check_labels(labels: Sequence[str], spec: TableSpec) -> Iterator[Refusal]:
     positive = [] if spec.positive is None else [spec.positive]
     for field, named in (("positive", positive), ("classes", list(spec.displays))):
         for label in named:
-            if label not in labels:
+            if match_label(labels, label) is None:
                 rule = f"must be one of the classes {', '.join(labels)}"
                 yield Refusal(field, rule, repr(label))
     if len(labels) > 2 and positive:
@@ -78,11 +120,17 @@ def build_error_costs(
         *(predicted for row in spec.error_costs.values() for predicted in row),
     }
     rule = f"must name the classes {', '.join(labels)}"
-    wrong = sorted(named - set(labels))
+    wrong = sorted(name for name in named if match_label(labels, name) is None)
     refusals = [Refusal("error_costs", rule, repr(label)) for label in wrong]
-    rows = [spec.error_costs.get(true, {}) for true in labels]
+    costs = {
+        (match_label(labels, true), match_label(labels, predicted)): float(cost)
+        for true, row in spec.error_costs.items()
+        for predicted, cost in row.items()
+    }
+    places = range(len(labels))
     return tuple(
-        tuple(float(row.get(predicted, 0.0)) for predicted in labels) for row in rows
+        tuple(costs.get((true, predicted), 0.0) for predicted in places)
+        for true in places
     ), refusals
 
 
@@ -96,7 +144,7 @@ def blank_dropped_rows(
     """
     is_kept = np.ones(n_rows, np.bool_)
     if spec.missing_target == "drop" and spec.target in columns:
-        is_kept = ~to_text_cells(columns[spec.target]).is_missing
+        is_kept = ~read_class_cells(columns[spec.target], spec).is_missing
     if is_kept.all():
         return columns, is_kept
     return BlankedColumns(columns, is_kept, {spec.weight: "0", spec.group_by: "0"}), (

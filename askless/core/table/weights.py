@@ -16,6 +16,7 @@ from askless.core.table.columns import (
     to_text_cells,
 )
 from askless.core.table.spec import TableSpec
+from askless.core.table.texts.categories import unify_spellings
 
 
 def read_weights(
@@ -66,9 +67,10 @@ def read_row_groups(
     """Return a number for each row, the same for rows that belong together."""
     if spec.group_by is None or spec.group_by not in columns:
         return None, []
-    cells = to_text_cells(columns[spec.group_by])
+    cells = to_text_cells(columns[spec.group_by], spec.words)
     missing = np.flatnonzero(cells.is_missing)
     if missing.size:
         return None, [cell_refusal(spec.group_by, "must not be empty", missing, cells)]
-    words = np.array(cells.words, dtype=str)
+    names = unify_spellings(cells.present)
+    words = np.array([names.get(word or "", "") for word in cells.words], dtype=str)
     return np.unique(words, return_inverse=True)[1][cells.numbers], []

@@ -13,8 +13,8 @@ from askless.core.estimator.frames import (
     frame_columns,
     is_frame,
     mapped_columns,
-    to_text,
 )
+from askless.core.table.cells import write_cell
 
 MESSY = {
     "age": [63, None, 41],
@@ -129,4 +129,15 @@ def test_column_that_is_no_list_is_refused(given):
     [(1, "1"), (1.0, "1"), (np.float64(0.5), "0.5"), (np.True_, "true"), ("a", "a")],
 )
 def test_a_cell_has_one_text(cell, text):
-    assert to_text(cell) == text
+    assert write_cell(cell) == text
+
+
+def test_lists_of_numbers_keep_what_a_double_holds_and_else_their_digits():
+    lists = {"a": [0.5, float("nan")], "b": [1, 2], "c": [2**53 + 1, 2], "d": [None, 3]}
+
+    columns = mapped_columns(lists, lists)
+
+    np.testing.assert_array_equal(columns["a"], lists["a"])
+    assert columns["b"].tolist() == [1.0, 2.0]
+    assert columns["c"].tolist() == ["9007199254740993", "2"]
+    np.testing.assert_array_equal(columns["d"], [np.nan, 3.0])

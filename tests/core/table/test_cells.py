@@ -6,14 +6,11 @@ import pytest
 from askless.core.catalogue.catalogue import UNSEEN, Feature
 from askless.core.errors import AnswerError
 from askless.core.table.answer_values import check_answer, parse_answer
-from askless.core.table.cells import (
+from askless.core.table.cells import infer_cell_type, is_date, read_cell, tidy_cells
+from askless.core.table.texts.numbers import (
     common_unit,
-    infer_cell_type,
-    is_date,
     is_measure,
-    read_cell,
     read_number,
-    tidy_cells,
     to_decimal_point,
 )
 
@@ -191,7 +188,7 @@ def test_one_sign_of_all_numbers_is_their_unit(cells, unit, numbers):
         ["A12", "A13"],
         ["12:30", "1/2020"],
         ["2020-01-02"],
-        ["£1,5"],
+        ["£1,5", "£1,234.50"],
         ["kg"],
         [],
     ],

@@ -11,7 +11,7 @@ from askless.core.model.rows import check_rows, check_targets
 from askless.core.pipeline.check import check_training
 from askless.core.table.answer_values import check_answer, parse_answer
 from askless.core.table.check import list_unused_columns
-from askless.core.table.columns import infer_type
+from askless.core.table.columns import count_texts, infer_type
 from askless.core.table.dataset import ClassLabel
 from askless.core.table.spec import TableSpec
 from tests.sessions import CLASSES
@@ -144,7 +144,7 @@ def test_identifiers_constants_and_empty_columns_are_warned_about():
     ],
 )
 def test_type_is_guessed_from_the_cells(column, kind):
-    assert infer_type(column) == kind
+    assert infer_type(Feature("x"), column, count_texts(column)) == kind
 
 
 def test_boolean_words_are_read():
@@ -403,6 +403,9 @@ CATEGORY = Feature("c", "category", categories=("p", "q"))
         (NUMBER, 2.5, 2.5),
         (BOOLEAN, True, 1.0),
         (BOOLEAN, 0, 0.0),
+        (BOOLEAN, "yes", 1.0),
+        (NUMBER, "3", 3.0),
+        (CATEGORY, 1, UNSEEN),
         (CATEGORY, "q", 1.0),
         (CATEGORY, "never seen", UNSEEN),
     ],
@@ -415,14 +418,14 @@ def test_answer_becomes_a_value(feature, given, value):
     ("feature", "given"),
     [
         (NUMBER, True),
-        (NUMBER, "3"),
+        (NUMBER, [3]),
         (NUMBER, math.nan),
         (NUMBER, math.inf),
         (NUMBER, 10**400),
         (NUMBER, None),
-        (BOOLEAN, "yes"),
+        (BOOLEAN, "maybe"),
         (BOOLEAN, 2),
-        (CATEGORY, 1),
+        (CATEGORY, ["p"]),
         (CATEGORY, ""),
     ],
 )

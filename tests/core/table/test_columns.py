@@ -3,7 +3,8 @@ import pytest
 
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import nearest_hint
-from askless.core.table.columns import list_column_warnings, read_feature, to_text_cells
+from askless.core.table.columns import read_feature, to_text_cells
+from askless.core.table.notes import list_column_warnings
 from tests.core.table.test_check import text
 
 
@@ -71,7 +72,7 @@ def test_cells_with_their_unit_are_numbers():
         (None, ("£5",), "must be a number, or empty; found '£5' in row 1"),
         (
             None,
-            ("1,234", "1,5", "999"),
+            ("1,234", "1,5", "9.5"),
             "a comma must part thousands, as in 1,234; found '1,5' in row 2",
         ),
     ],

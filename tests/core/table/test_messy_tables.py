@@ -220,7 +220,7 @@ def test_text_that_is_better_as_numbers_is_warned_of(cells, words):
     ("cells", "words"),
     [
         ([f"{1900 + k}-01-01" for k in range(300)], "these are dates: write numbers"),
-        ([f"v{k}" for k in range(300)], "join rare ones by `rare`, or ignore"),
+        ([f"v{k}" for k in range(300)], "join rare ones by `rare`, say"),
     ],
 )
 def test_too_many_categories_are_refused_with_a_remedy(cells, words):

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from askless.app.documents.fields import Cell, Key, Limit, Policy
+from askless.app.documents.fields import AcceptUnseen, Cell, Key, Limit, Policy
 from askless.app.documents.http.datasets import DATASET_ID
 from askless.app.documents.http.models import MODEL_ID
 from askless.app.documents.http.sessions import MAX_SEED
@@ -41,6 +41,12 @@ class Order(Shape):
         examples=["worthwhile"],
         description="`worthwhile`: sessions of the policies `panels` and `worth` end "
         "where going on is not worth it; `all`: they spend the budget.",
+    )
+    accept_unseen: AcceptUnseen = Field(
+        default=False,
+        examples=[False],
+        description="Whether most cells of a column may be categories that training "
+        "did not see. Else such a table is refused.",
     )
 
 

@@ -91,10 +91,14 @@ def is_possible_count(counts: tuple[int, ...], n_rows: int) -> bool:
 
 
 Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
-
-
 PER_ANSWER: Billing = "per_answer"
 StoredBilling = Annotated[Billing, Field(exclude_if=lambda value: value == PER_ANSWER)]
+
+
+# Fields that a document leaves out where they say nothing.
+NONE: Any = Field(default=None, exclude_if=lambda value: value is None)
+EMPTY: Any = Field(default=(), exclude_if=lambda value: not value)
+FALSE: Any = Field(default=False, exclude_if=lambda value: not value)
 
 
 class FeatureShape(StoredShape):
@@ -102,23 +106,21 @@ class FeatureShape(StoredShape):
     type: FeatureType
     cost: Micros
     label: str | None = None
-    question: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    question: str | None = NONE
     unit: str | None = None
-    code: str | None = Field(default=None, exclude_if=lambda value: value is None)
-    system: str | None = Field(default=None, exclude_if=lambda value: value is None)
-    ucum: str | None = Field(default=None, exclude_if=lambda value: value is None)
+    code: str | None = NONE
+    system: str | None = NONE
+    ucum: str | None = NONE
     group: str | None = None
-    least: float | None = Field(default=None, exclude_if=lambda value: value is None)
-    most: float | None = Field(default=None, exclude_if=lambda value: value is None)
+    least: float | None = NONE
+    most: float | None = NONE
     categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
-    missing: Many[str] = Field(default=(), exclude_if=lambda value: not value)
-    has_other: bool = Field(default=False, exclude_if=lambda value: not value)
-    value_range: Range | None = Field(
-        default=None, exclude_if=lambda value: value is None
-    )
-    values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = Field(
-        default=(), exclude_if=lambda value: not value
-    )
+    missing: Many[str] = EMPTY
+    missing_words: Many[str] | None = NONE
+    decimal_comma: bool = FALSE
+    has_other: bool = FALSE
+    value_range: Range | None = NONE
+    values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = EMPTY
     billing: StoredBilling = PER_ANSWER
 
 

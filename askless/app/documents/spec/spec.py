@@ -12,15 +12,18 @@ from askless.app.documents.fields import (
     Name,
     Text,
     Unit,
+    Word,
 )
 from askless.app.documents.mending import FRESH, drop_wrong_fields, refusals_of
 from askless.app.documents.shape import Shape, shape_of
 from askless.app.documents.spec.spec_features import (
+    WORDS_TEXT,
     Rare,
     SpecFeature,
     SpecGroup,
     build_features,
     map_members,
+    to_tuple,
 )
 from askless.core.catalogue.costs import check_fee, check_member_lists
 from askless.core.codes.folds import EXACT_ROWS, Deal
@@ -29,6 +32,7 @@ from askless.core.parameters import parameters_of
 from askless.core.pipeline.choosing import AUTO_NAMES
 from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
 from askless.core.selection.params import SelectionParams
+from askless.core.table.cells import MISSING_WORDS
 from askless.core.table.spec import (
     MissingTarget,
     TableSpec,
@@ -178,6 +182,12 @@ class SpecDocument(Shape):
         examples=[["n.d.", -999]],
         description="Words and numbers that stand for a missing value in all features.",
     )
+    missing_words: list[Word] | None = Field(
+        default=None,
+        examples=[list(MISSING_WORDS[1:])],
+        description=f"{WORDS_TEXT} in all features and the target. By default the "
+        f"examples, and more among numbers (docs/spec.md).",
+    )
     missing_target: MissingTarget = Field(
         default="refuse",
         examples=["refuse"],
@@ -325,6 +335,8 @@ def build_table(document: SpecDocument) -> TableSpec:
         members=map_members(groups),
         ignore=tuple(document.ignore or ()),
         missing=tuple(document.missing or ()),
+        missing_words=to_tuple(document.missing_words),
+        declared=frozenset(),
         rare=document.rare or 0,
         rares={
             feature.name: feature.rare

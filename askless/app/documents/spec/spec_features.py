@@ -6,7 +6,7 @@ from typing import Annotated
 from annotated_types import Interval
 from pydantic import BeforeValidator, Field
 
-from askless.app.documents.fields import Amount, Mark, Name, Text
+from askless.app.documents.fields import Amount, Mark, Name, Text, Word
 from askless.app.documents.shape import Shape
 from askless.app.documents.words import Billing, FeatureType
 from askless.core.catalogue.catalogue import Feature, Group
@@ -22,6 +22,7 @@ Rare = Annotated[
 ]
 
 
+WORDS_TEXT = "The words that mean a missing value, and no others besides `missing`,"
 Limit = Annotated[float, Interval(ge=-MOST_LIMIT, le=MOST_LIMIT)] | None
 
 
@@ -75,6 +76,17 @@ class SpecFeature(Shape):
         examples=[["n.d.", -9]],
         description="Words and numbers that stand for a missing value here.",
     )
+    missing_words: list[Word] | None = Field(
+        default=None,
+        examples=[["NA"]],
+        description=f"{WORDS_TEXT} here, instead of the table's.",
+    )
+    decimal_comma: bool = Field(
+        default=False,
+        examples=[False],
+        description="Of a number: its commas are decimal, as in 1,5. A table whose "
+        "commas can be nothing else is read so anyway.",
+    )
     rare: Rare | None = Field(
         default=None, examples=[20], description="Instead of the table's, here."
     )
@@ -109,6 +121,11 @@ class SpecGroup(Shape):
         return Group(self.name, *amounts, self.label, self.billing)
 
 
+def to_tuple(words: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return words as core has them; None where nothing is said."""
+    return None if words is None else tuple(words)
+
+
 def map_members(groups: Sequence[SpecGroup]) -> dict[str, str]:
     """Return the group of each feature name or pattern in the member lists."""
     members: dict[str, str] = {}
@@ -138,5 +155,6 @@ def build_feature(
     values = dict(feature, type=feature.type or "number", group=name)
     values["billing"] = feature.billing or group.billing
     values["missing"] = tuple(values["missing"] or ())
+    values["missing_words"] = to_tuple(values["missing_words"])
     del values["rare"]
     return Feature(**values | ({"cost": 0} if is_free else {}))

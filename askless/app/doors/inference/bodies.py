@@ -36,6 +36,7 @@ class InferenceParameters(AimWish):
     policy: Policy | None = None
     seed: int = Field(default=0, ge=0, le=MAX_SEED)
     exact_budget: bool = False
+    accept_unseen: bool = False
     binary_data_output: bool = False
     content_type: ContentType | None = None
     # Rows are played at once, in the order of requests.

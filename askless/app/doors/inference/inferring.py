@@ -222,6 +222,7 @@ def predict_rows(
         seed=parameters.seed,
         aim=parameters.aim,
         exact_budget=parameters.exact_budget,
+        accept_unseen=parameters.accept_unseen,
     )
     try:
         return service.predict_rows(model, columns, order)

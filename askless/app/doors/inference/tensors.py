@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from askless.app.doors.inference.bodies import InputTensor
 from askless.core.errors import Refusal, RefusedError
+from askless.core.estimator.frames import cell_column, list_column
 
 NUMBERS = {
     **{f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)},
@@ -118,12 +119,14 @@ def read_numbers(place: int, datatype: str, cells: list[Any]) -> TensorColumn:
             rule = f"must have {'integers' if is_whole else 'numbers'}, NaN or null"
             raise wrong_input(place, "data", f"{rule}, as {datatype}")
     try:
-        return np.array(
+        numbers = np.array(
             [np.nan if cell is None else cell for cell in cells], np.float64
         )
     except OverflowError:
         rule = "must have numbers that a double can hold"
         raise wrong_input(place, "data", rule) from None
+    # Whole numbers that doubles can't tell apart keep their digits.
+    return cell_column(f"inputs[{place}]", cells) if is_whole else numbers
 
 
 def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColumn:
@@ -136,7 +139,7 @@ def read_bytes(place: int, datatype: str, part: bytes, count: int) -> TensorColu
         raise wrong_input(place, "parameters.binary_data_size", rule)
     numbers = np.frombuffer(part, dtype)
     if datatype != BOOL:
-        return numbers.astype(np.float64)
+        return list_column(f"inputs[{place}]", numbers)
     if np.any(numbers > 1):
         raise wrong_input(place, "data", "must have the bytes 0 and 1, as BOOL")
     return to_text_column([WORDS[bool(number)] for number in numbers])

@@ -18,7 +18,7 @@ from askless.core.session.explorations import is_explored
 from askless.core.session.position import Position
 from askless.core.session.state import Question, State
 from askless.core.session.uses import sort_open_features
-from askless.core.table.cells import write_number
+from askless.core.table.texts.numbers import write_number
 
 OUTCOMES = {
     "known": "known before, free",

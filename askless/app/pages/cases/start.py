@@ -37,7 +37,7 @@ from askless.core.model.model import Model
 from askless.core.session.aims import check_aim
 from askless.core.session.explorations import RATES
 from askless.core.session.state import Aim
-from askless.core.table.cells import parse_number, to_decimal_point
+from askless.core.table.texts.numbers import parse_number, to_decimal_point
 
 router = APIRouter(prefix="/ui/sessions/new", include_in_schema=False)
 MOST = 50

@@ -16,7 +16,7 @@ from askless.app.uploads.price_tables import PriceTable
 from askless.core.catalogue.patterns import WILDCARD
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal
-from askless.core.table.cells import to_decimal_point
+from askless.core.table.texts.numbers import to_decimal_point
 
 Typed = Mapping[str, str]
 #: Roles that a column may have.

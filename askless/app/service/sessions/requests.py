@@ -8,8 +8,8 @@ from askless.core.catalogue.price_lists import unknown_feature_rule
 from askless.core.errors import AnswerError, Refusal, RefusedError
 from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
-from askless.core.table.answer_values import check_answer, parse_answer
-from askless.core.table.cells import write_number
+from askless.core.table.answer_values import check_answer
+from askless.core.table.cells import tidy_text, write_cell
 
 
 def check_known(
@@ -88,13 +88,9 @@ def check_value(
     It is added also if the category is read as the joined rare ones. A text is read as
     a cell of a table is, and a number as the category that is spelt so.
     """
-    if feature.type != "category":
-        if isinstance(value, str):
-            return parse_answer(feature, value)
-        return check_answer(feature, value)
-    text = spell_category(feature, value).strip()
-    number = check_answer(feature, text)
-    if not is_known(feature, text):
+    number = check_answer(feature, value)
+    text = tidy_text(write_cell(value) or "")
+    if feature.type == "category" and not is_known(feature, text):
         if not (accept_unseen or feature.has_other):
             choices = describe_choices(feature, text)
             rule = (
@@ -103,17 +99,3 @@ def check_value(
             raise AnswerError([Refusal(feature.name, rule)])
         texts[feature.name] = text
     return number
-
-
-def spell_category(feature: Feature, value: object) -> str:
-    """Return a value as the category that is spelt so: 1 is `1`, or `1.0`."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        spellings = [str(value).lower(), str(value)]
-    elif isinstance(value, int):
-        spellings = [str(value), f"{value}.0"]
-    else:
-        assert isinstance(value, float), "as a request has it"
-        spellings = [write_number(value), str(value)]
-    return next((text for text in spellings if is_known(feature, text)), spellings[0])

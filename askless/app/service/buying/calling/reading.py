@@ -23,7 +23,8 @@ from askless.app.settings import secrets
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import AnswerError, Refusal
 from askless.core.table.answer_values import check_answer, parse_answer
-from askless.core.table.cells import is_blank, write_number
+from askless.core.table.cells import is_blank, tidy_text, write_cell
+from askless.core.table.texts.categories import match_name
 
 
 class MissingError(Exception):
@@ -103,7 +104,8 @@ def digest_request(
     read = sorted(
         [
             *(feature.name, feature.type, feature.categories, feature.has_other),
-            *(feature.missing, feature.least, feature.most),
+            *(feature.missing, feature.missing_words, feature.decimal_comma),
+            *(feature.least, feature.most),
         ]
         for feature in features
     )
@@ -147,7 +149,7 @@ def read_answer(
             refusals[name] = error.refusals[0].rule
             continue
         if feature.type == "category" and values[name] is not None:
-            keep_unseen(feature, write_category(raw), texts)
+            keep_unseen(feature, tidy_text(write_cell(raw) or ""), texts)
     return ReadAnswer(values, texts, refusals)
 
 
@@ -167,18 +169,9 @@ def read_value(feature: Feature, raw: Any) -> float | None:
         raise AnswerError([Refusal(feature.name, VALUE_RULE)])
     if isinstance(raw, str):
         return None if is_blank(feature, raw.strip()) else parse_answer(feature, raw)
-    if feature.type == "category" and not isinstance(raw, dict | list):
-        return check_answer(feature, write_category(raw))
     return check_answer(feature, raw)
 
 
-def write_category(raw: Any) -> str:
-    """Return a category as text: a code may come as a number."""
-    if isinstance(raw, bool):
-        return str(raw).lower()
-    return write_number(raw) if isinstance(raw, float) else str(raw).strip()
-
-
 def keep_unseen(feature: Feature, text: str, texts: dict[str, str]) -> None:
-    if text not in feature.categories:
+    if match_name(feature.categories, text) is None:
         texts[feature.name] = text

@@ -1,0 +1,1 @@
+"""Texts as numbers and as categories."""

@@ -157,6 +157,21 @@ def test_no_pause_is_longer_than_what_the_deadline_leaves(
     assert 0 < step.seconds <= 0.5
 
 
+def test_a_busy_provider_does_not_outlast_the_deadline(
+    client: TestClient, put: Put, provide: Provide, desk: Desk
+) -> None:
+    provide(*ALL, at_once=1)
+    order_all(desk, begin(client, put, desk, value_of_second=0.0))
+    second_id = begin(client, put, desk, deadline_s=5, value_of_second=0.0)
+    [step] = desk.act("A", recovery.recover, second_id)
+    assert isinstance(step, Pause)
+
+    assert act_later(desk, timedelta(seconds=6), service.advance, second_id) is None
+
+    ended = get(client, f"/predict/{second_id}")
+    assert (ended["run"]["state"], ended["stop_reason"]) == ("ended", "out_of_time")
+
+
 def erase(client: TestClient, call: StoredCall) -> None:
     client.delete(f"/predict/{call.session_id}")
 

@@ -117,7 +117,7 @@ def test_what_is_on_its_way_is_not_held_against_it():
 
 
 def test_a_fee_is_not_reserved_twice_beside_a_call_that_may_pay_it():
-    """f0 pays it; f2 has none, and may leave beside."""
+    """The call for f0 may pay it; once it is paid, f1 leaves beside f2."""
     ensemble = small_ensemble((10, 10, 10), members={0: FEE, 1: FEE})
     state = open_paced(ensemble, stop=StopRule(certain=False))
     call = Awaited(0, 30, 1.0)

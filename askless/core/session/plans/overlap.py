@@ -58,7 +58,7 @@ class Move:
 
     #: None: nothing more leaves now
     feature_idx: int | None
-    #: whether the case is decided, whatever the calls on their way bring
+    #: whether the case ends now, and waits for none of the calls on their way
     is_over: bool = False
 
 

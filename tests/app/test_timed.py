@@ -80,8 +80,11 @@ def test_a_table_shows_both(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ({"visits": 1.0, "firmo": 2.0}, (), "add a row for these; found score"),
         (SECONDS | {"other": 1.0}, (), "features alone; found other"),
-        (SECONDS | {"score": -1.0}, (), "add a row for these; found score"),
-        (SECONDS | {"score": "soon"}, (), "add a row for these; found score"),
+        (SECONDS | {"score": ""}, (), "add a row for these; found score"),
+        (SECONDS | {"score": -1.0}, (), "at least 0: 1 are not; found -1.0"),
+        (SECONDS | {"score": "soon"}, (), "at least 0: 1 are not; found soon"),
+        (SECONDS, ("--disagreement", "0.1"), "beside --value-of-second"),
+        (SECONDS, ("--threshold", "0.4"), "beside --value-of-second"),
         (SECONDS, ("--value-of-second", "0"), "both or none of the two"),
     ],
 )

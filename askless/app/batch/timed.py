@@ -47,9 +47,10 @@ def read_latencies(
 ) -> dict[str, FloatArray]:
     """Read how long the calls of a log took, by offer, in seconds.
 
-    A row is a call, with a vendor and its seconds; a vendor has the name of the bundle
-    or feature that it fills. Raises RefusedError for a log without such columns, a
-    vendor that the model does not know, and an offer with a price but without a call.
+    A row is a call, with a vendor and its seconds, which may be empty; a vendor has the
+    name of the bundle or feature that it fills. Raises RefusedError for a log without
+    such columns, seconds that are none, a vendor that the model does not know, and an
+    offer with a price but without a call.
     """
     columns = read_columns(path, (), bounds)
     named = [name_column(columns, role) for role in ("vendor", "latency_s")]
@@ -60,6 +61,7 @@ def read_latencies(
     offers = name_offers(catalogue)
     seconds: dict[str, list[float]] = {}
     unknown: dict[str, None] = {}
+    unreadable: list[str] = []
     for vendor, cell in zip(vendors, times, strict=True):
         taken = parse_seconds(cell)
         # A row without a vendor says what was known of a case.
@@ -67,14 +69,17 @@ def read_latencies(
             continue
         if vendor not in offers:
             unknown[vendor] = None
-        elif np.isfinite(taken) and taken >= 0:
+        elif taken >= 0:
             seconds.setdefault(vendor, []).append(taken)
+        elif cell:
+            unreadable.append(cell)
     missing = [
         name
         for name, idxs in offers.items()
         if name not in seconds and price_feature(catalogue, Paid(), idxs[0])
     ]
     problems = (
+        (f"must be seconds, at least 0: {len(unreadable)} are not", unreadable),
         ("must have calls of the model's bundles and features alone", [*unknown]),
         (
             "must have a call with its seconds of each vendor: add a row for these",

@@ -176,7 +176,7 @@ class RunBuyer:
         `sent` holds the calls on their way; the end of each brings another step.
         """
         steps = await self.decide(run, recovery.recover)
-        while steps or sent:
+        while sent or (steps and not self.stop.is_set()):
             step = steps.pop(0) if steps else Pause(None)
             if isinstance(step, CallOrder):
                 sent.add(asyncio.create_task(self.make_call(run, step)))

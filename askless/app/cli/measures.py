@@ -129,6 +129,11 @@ def evaluate_model(
     table = TableSpec(stored.target, weight=weight, group_by=group_by)
     played = Conditions(limits, chosen, seed, aims, spend)
     if latencies is not None or value_of_second:
+        beside = {"--disagreement": disagreement, "--threshold": threshold}
+        for name, given in beside.items():
+            if given is not None:
+                rule = "must be left out beside --value-of-second"
+                raise RefusedError([Refusal(name, rule)])
         terms = read_terms(stored, latencies, value_of_second, calls_at_once)
         source = parse_source(data)
         if isinstance(source, str):

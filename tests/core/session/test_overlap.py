@@ -16,7 +16,7 @@ from askless.core.session.state import Aim, Pace, State, StopRule
 from askless.core.simulation.timed import play_in_time
 from tests.core.session.test_adaptive import always
 from tests.panels import make_aimed
-from tests.sessions import BUNDLE, bill_by_call, small_ensemble
+from tests.sessions import BUNDLE, FEE, bill_by_call, small_ensemble
 
 DEAR, AT_ONCE = 1_000.0, 3
 ONE_SECOND = (1.0, 1.0, 1.0)
@@ -114,6 +114,31 @@ def test_what_is_on_its_way_is_not_held_against_it():
     move = choose_move(ensemble, state, [call])
 
     assert (move.feature_idx, move.is_over) == (None, False)
+
+
+def test_a_fee_is_not_reserved_twice_beside_a_call_that_may_pay_it():
+    """The call for f0 may pay it; once it is paid, f1 leaves beside f2."""
+    ensemble = small_ensemble((10, 10, 10), members={0: FEE, 1: FEE})
+    state = open_paced(ensemble, stop=StopRule(certain=False))
+    call = Awaited(0, 30, 1.0)
+
+    paid = machine.observe(ensemble, state, [machine.Answer(0, "value", 1.0)])
+    other = Awaited(2, 10, 1.0)
+
+    assert choose_move(ensemble, send(state, call), [call]).feature_idx is None
+    assert choose_move(ensemble, send(paid, other), [other]).feature_idx == 1
+
+
+@pytest.mark.parametrize(("budget", "asked"), [(30, 1), (29, None)])
+def test_what_leaves_beside_fits_what_the_others_leave(monkeypatch, budget, asked):
+    """Also where they may come back empty, and cost nothing."""
+    ensemble = small_ensemble((10, 20), [(0, 1.0), (1, 1.0)])
+    call = Awaited(0, 10, 1.0)
+    options = {"budget": budget, "seconds": (1.0, 1.0), "stop": StopRule(certain=False)}
+    state = send(open_paced(ensemble, **options), call)
+    monkeypatch.setattr(overlap, "expect_empty", lambda _: np.ones(2))
+
+    assert choose_move(ensemble, state, [call]).feature_idx == asked
 
 
 def test_an_overdue_call_is_expected_to_take_half_as_long_again():

@@ -6,7 +6,7 @@ from askless.app.records import Moment, StoredCall
 from askless.app.service.buying.calling.reading import MissingError, make_message
 from askless.app.service.buying.calling.settling import apply_verdict, settle_erased
 from askless.app.service.buying.calling.verdicts import cut_off
-from askless.app.service.buying.runs import take_turn
+from askless.app.service.buying.runs import free_erased, take_turn
 from askless.app.service.buying.timing import list_on_the_way
 from askless.app.service.buying.turns import (
     Buying,
@@ -71,7 +71,7 @@ def recover_erased(
         is_lost = call_ids is None or call.id in call_ids
         if is_lost and call.state in calls.ON_THE_WAY:
             settle_erased(db, call, cut_off(call), at)
-    runs.change(db, session_id, **runs.FREE)
+    free_erased(db, session_id)
 
 
 def order_again(turn: RunTurn, call: StoredCall) -> CallOrder | None:

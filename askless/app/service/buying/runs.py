@@ -48,6 +48,7 @@ from askless.app.service.buying.timing import (
     comes_too_late,
     find_time_left,
     is_out_of_time,
+    list_awaited,
     list_on_the_way,
     make_pace,
 )
@@ -70,11 +71,11 @@ from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.prices import price_feature
 from askless.core.session.answers import compute_paid, list_revealed
 from askless.core.session.machine import (
-    decide_next_step,
     finish,
     stop,
     take_purchase,
 )
+from askless.core.session.plans.overlap import expect_calls
 from askless.core.session.state import Answer, Purchase, State
 
 claim, is_any_free, record_heartbeat = (
@@ -89,6 +90,8 @@ BUSY_S = 0.05
 TOO_LATE = "its answer is expected after the deadline"
 # The longest that a reserved call waits for its turn.
 PATIENCE_S = 2.0
+# How often to look whether a run goes on that was paused with calls on their way.
+PAUSED_S = 1.0
 
 
 def advance(db: Transaction, buying: Buying, session_id: str, at: Moment) -> Step:
@@ -102,12 +105,12 @@ def take_turn(turn: RunTurn) -> Step:
     if turn.run.state != "buying":
         # Another buyer would take what is on its way for lost.
         if list_on_the_way(turn):
-            return Pause(None)
+            return Pause(PAUSED_S)
         runs.change(turn.db, turn.run.session_id, **runs.FREE)
         return None
     while not (move := choose(turn)).is_over:
         if move.feature_idx is None:
-            return Pause(find_time_left(turn))
+            return pause(turn)
         step = try_offer(turn, move.feature_idx)
         if step is not None:
             return step
@@ -204,10 +207,10 @@ def reserve(
     turn_at = max(now, stored.next_at or now)
     wait_s = (turn_at - now).total_seconds()
     if wait_s > PATIENCE_S:
-        return Pause(spread(PATIENCE_S / 2))
+        return pause(turn, spread(PATIENCE_S / 2))
     if calls.count_on_the_way(db, filler.name) >= provider.at_once:
         end_lost(db, filler.name, now)
-        return Pause(spread(BUSY_S))
+        return pause(turn, spread(BUSY_S))
     catalogue = turn.opened.model.ensemble.catalogue
     price = provider.price
     if price is None:
@@ -224,6 +227,12 @@ def reserve(
         providers.change(db, stored.id, next_at=next_at)
     calls.insert(db, call)
     return CallOrder(call, provider, message, wait_s)
+
+
+def pause(turn: RunTurn, seconds: float | None = None) -> Pause:
+    """Return a pause of so many seconds, which the deadline ends."""
+    times = (seconds, find_time_left(turn))
+    return Pause(min((time for time in times if time is not None), default=None))
 
 
 def spread(seconds: float) -> float:
@@ -281,10 +290,19 @@ def settle(db: Transaction, buying: Buying, result: CallResult, at: Moment) -> S
         return None
     if turn is None:
         settle_erased(db, call, verdict, at)
-        runs.change(db, session_id, **runs.FREE)
+        free_erased(db, session_id)
         return None
     apply_verdict(turn, call, verdict)
     return take_turn(turn) if turn.run.holder == buying.holder else None
+
+
+def free_erased(db: Transaction, session_id: str) -> None:
+    """Free a run that was erased, once none of its calls is on its way.
+
+    Until then somebody has to take over what a dead buyer has left.
+    """
+    if not calls.list_features_on_the_way(db, session_id):
+        runs.change(db, session_id, **runs.FREE)
 
 
 def end(turn: RunTurn) -> None:
@@ -320,6 +338,6 @@ def close(turn: RunTurn) -> State:
     if turn.run.terms is None or turn.state.is_ended:
         return finish(turn.state)
     ensemble = turn.opened.model.ensemble
-    paced = replace(turn.state, pace=make_pace(turn), held=0)
-    ended = finish(decide_next_step(ensemble, paced))
+    paced = replace(turn.state, pace=make_pace(turn))
+    ended = finish(expect_calls(ensemble, paced, list_awaited(turn)))
     return replace(ended, pace=None, held=turn.state.held)

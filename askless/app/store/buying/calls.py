@@ -85,7 +85,7 @@ MAY_LEAVE = sa.or_(
         runs.c.session_id == calls.c.session_id,
         runs.c.state == "buying",
         sessions.c.id == calls.c.session_id,
-        sessions.c.state == "open",
+        sa.or_(sessions.c.state == "open", sessions.c.state == "waiting"),
     ),
 )
 MARK_SENT = (

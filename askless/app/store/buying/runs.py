@@ -50,6 +50,9 @@ FIND = sa.select(*COLUMNS).where(IS_IT)
 LOCK = FIND.with_for_update()
 # Nobody carries it out, and no heartbeat is waited for.
 FREE: dict[str, object] = {"holder": None, "heartbeat_at": None}
+# Nobody carries it out, and its last heartbeat is too old in a while: a call may be on
+# its way, also of a run that does not buy any more.
+LEFT: dict[str, object] = {"holder": None}
 
 
 def insert(db: Transaction, run: StoredRun) -> None:
@@ -123,12 +126,12 @@ def record_heartbeat(db: Transaction, holder: str, held: Collection[str]) -> Non
 def let_go(db: Transaction, holder: str, session_id: str) -> None:
     """Hand back a run, where the buyer still holds it."""
     is_held = sa.and_(IS_IT, runs.c.holder == holder)
-    execute(db, runs.update().where(is_held).values(**FREE), {"whose": session_id})
+    execute(db, runs.update().where(is_held).values(**LEFT), {"whose": session_id})
 
 
 def leave(db: Transaction, holder: str) -> None:
     """Hand back all the runs that a buyer holds."""
-    db.execute(runs.update().where(runs.c.holder == holder).values(**FREE))
+    db.execute(runs.update().where(runs.c.holder == holder).values(**LEFT))
 
 
 def let_all_go(db: Transaction) -> None:

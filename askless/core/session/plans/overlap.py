@@ -12,11 +12,12 @@ from statistics import NormalDist
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
+from askless.core.catalogue.prices import price_feature
 from askless.core.model.drift import summarise_training_values
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.columns import NUMBER_CODE
 from askless.core.model.values import panel_columns, possible_values
-from askless.core.session.answers import book_purchase, list_revealed
+from askless.core.session.answers import book_purchase, compute_paid, list_revealed
 from askless.core.session.machine import decide_next_step, forecast, start
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
@@ -57,7 +58,7 @@ class Move:
 
     #: None: nothing more leaves now
     feature_idx: int | None
-    #: whether the case is decided, whatever the calls on their way bring
+    #: whether the case ends now, and waits for none of the calls on their way
     is_over: bool = False
 
 
@@ -106,7 +107,11 @@ def choose_beside(
     the first of the others has answered, since then the question comes again.
     """
     followers = draw_followers(ensemble, alone, awaited)
-    counts = Counter(idx for idx in followers if idx is not None)
+    counts = Counter(
+        idx
+        for idx in followers
+        if idx is not None and may_leave(ensemble, alone, awaited, idx)
+    )
     if not counts:
         return None
     idx, count = counts.most_common(1)[0]
@@ -115,6 +120,25 @@ def choose_beside(
     soonest = min(call.seconds for call in awaited)
     saved = chance * pace.second_price * min(soonest, pace.seconds[idx])
     return idx if saved > (1.0 - chance) * charge else None
+
+
+def may_leave(
+    ensemble: Ensemble, alone: State, awaited: Sequence[Awaited], idx: int
+) -> bool:
+    """Return whether what others reserve leaves its price, and no fee is paid twice.
+
+    A fee that a call on its way may pay is not known to be paid before it is answered.
+    """
+    catalogue, paid = ensemble.catalogue, compute_paid(ensemble.catalogue, alone)
+    group_idx = int(catalogue.group_idxs[idx])
+    price = price_feature(catalogue, paid, idx)
+    owes_fee = price > catalogue.features[idx].cost
+    shares_fee = owes_fee and any(
+        group_idx == catalogue.group_idxs[call.feature_idx] for call in awaited
+    )
+    held = sum(call.amount for call in awaited)
+    has_room = alone.remaining is None or price <= alone.remaining - held
+    return has_room and not shares_fee
 
 
 def draw_followers(

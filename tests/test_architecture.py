@@ -25,12 +25,8 @@ LEAVES = (
 CORE_LEAVES = ("core.arrays", "core.errors", "core.work")
 BELOW_TRAINING = (
     *CORE_LEAVES,
-    "core.parameters",
-    "core.kernels",
-    "core.catalogue",
-    "core.table",
-    "core.codes",
-    "core.model",
+    *("core.parameters", "core.kernels", "core.catalogue", "core.table"),
+    *("core.codes", "core.model"),
 )
 
 BELOW_BUYER = ("app.store", "app.settings", "app.documents")

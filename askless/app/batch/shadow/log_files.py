@@ -155,11 +155,11 @@ def open_log(
     refusals = check_shadow_spec(spec)
     if refusals:
         raise RefusedError(refusals)
-    table = open_table(path, list_columns_as_written(spec, mapping), bounds)
+    table = open_table(path, list_text_columns_of_log(spec, mapping), bounds)
     return make_log(table, spec, mapping)
 
 
-def list_columns_as_written(spec: TrainingSpec, mapping: LogMapping) -> frozenset[str]:
+def list_text_columns_of_log(spec: TrainingSpec, mapping: LogMapping) -> frozenset[str]:
     """Return the columns of a log whose cells stay as written."""
     roles = mapping.roles.items()
     columns = {column for role, column in roles if role not in NUMBERS}

@@ -16,7 +16,7 @@ from askless.app.batch.shadow.log_files import (
     LogFile,
     check_log,
     draft_mapping,
-    list_columns_as_written,
+    list_text_columns_of_log,
     make_log,
 )
 from askless.app.batch.shadow.shadow_runs import ShadowOptions, shadow_log
@@ -104,7 +104,7 @@ def open_shadow(workshop: Workshop, source: JobSource, job: StoredJob) -> TableR
     # The model that was compared is kept, under a name that no other model has.
     spec = replace(read_spec(job.spec["spec"]), name=job.name)
     mapping = read_shape(LogMapping, job.spec["mapping"], "mapping")
-    table = open_cells(workshop, source.cells, list_columns_as_written(spec, mapping))
+    table = open_cells(workshop, source.cells, list_text_columns_of_log(spec, mapping))
     options = ShadowOptions(error_price=job.spec["error_price"])
     computing = compute_shadow(make_log(table, spec, mapping), options)
     return TableRun(job, workshop.blobs, computing)

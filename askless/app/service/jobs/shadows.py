@@ -101,7 +101,7 @@ def start(
 
 def open_shadow(workshop: Workshop, source: JobSource, job: StoredJob) -> TableRun:
     """Open the log of a shadow; it is computed from its first row."""
-    # The model that was compared is kept, under a name that no other model has.
+    # The model that was compared is kept under the name of the job.
     spec = replace(read_spec(job.spec["spec"]), name=job.name)
     mapping = read_shape(LogMapping, job.spec["mapping"], "mapping")
     table = open_cells(workshop, source.cells, list_text_columns_of_log(spec, mapping))

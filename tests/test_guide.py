@@ -10,7 +10,6 @@ import askless
 from tests.applications import openapi_document
 from tools.guide import build, openapi
 
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 INDEX = (DOCS / "index.md").read_text("utf-8")
 needs_sphinx = pytest.mark.skipif(

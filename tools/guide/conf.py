@@ -35,10 +35,10 @@ html_show_copyright = False
 
 
 def skip(app: Any, kind: str, name: str, member: object, *more: object) -> bool | None:
-    """Leave out what scikit-learn adds to an estimator: it explains that itself."""
-    del app, kind, name, more
+    """Leave out what scikit-learn adds to an estimator, and the kinds of a client."""
+    del app, kind, more
     is_foreign = str(getattr(member, "__module__", "")).startswith("sklearn.")
-    return True if is_foreign else None
+    return True if is_foreign or name.endswith("_kind") else None
 
 
 def setup(app: Any) -> None:

@@ -16,6 +16,7 @@ RUN [ -z "${EXTRAS}" ] \
  || { python tools/locks.py extras ${EXTRAS} > extras.txt \
    && pip --python /opt/askless/bin/python install --require-hashes --requirement requirements.lock --requirement extras.txt; }
 COPY LICENSE README.md requirements.cdx.json ./
+# With the guide at /docs/guide where `make docs` has built it.
 COPY askless askless
 RUN pip --python /opt/askless/bin/python install --no-deps .
 

@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # What pytest makes of the test files is kept, and not made anew by each process.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo free-port test test-all test-random test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier buying lock clean
+.PHONY: help demo free-port docs test test-all test-random test-uncompiled test-chaos test-replicas test-fuzz test-schema screenshots lighthouse axe check format test-clients compose-test bench bench-service bench-online evidence frontier buying lock clean
 
 define check_python
 @command -v $(PYTHON) >/dev/null || { \
@@ -88,6 +88,9 @@ test-schema: $(STAMP) ## Send what the OpenAPI document allows and forbids; chec
 		$(PYTHON) -m venv build/schema; \
 		$(call group,schema,build/schema/bin/python); }
 	$(BIN)/python -m pytest tests/app/test_schema.py -m schema
+
+docs: $(STAMP) ## Build the guide of docs/ (build/guide/site, and for servers); broken links and blocks fail.
+	@$(BIN)/python -m tools.guide.build
 
 screenshots: $(STAMP) ## Play through the pages in Chromium and write docs/img/*.png (SHOTS="home sign-in": some).
 	$(BIN)/python -m tests.pages.screenshots $(SHOTS)

@@ -131,7 +131,7 @@ class Call(Generic[P, T]):
     @overload
     def __get__(
         self, owner: None, kind: type
-    ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]: ...
+    ) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
     def __get__(self, owner: Waiting, kind: type) -> Callable[P, T]: ...
     @overload
@@ -139,7 +139,7 @@ class Call(Generic[P, T]):
         self, owner: Awaited, kind: type
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, owner: Any, kind: type) -> Any:
-        return bind(self.function, owner)
+        return bind(self.function, owner, kind)
 
 
 class Change(Generic[P]):
@@ -158,23 +158,25 @@ class Change(Generic[P]):
     @overload
     def __get__(
         self, owner: None, kind: type
-    ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, Any]]: ...
+    ) -> Callable[Concatenate[Any, P], Any]: ...
     @overload
     def __get__(self, owner: W, kind: type) -> Callable[P, W]: ...
     @overload
     def __get__(self, owner: A, kind: type) -> Callable[P, Coroutine[Any, Any, A]]: ...
     def __get__(self, owner: Any, kind: type) -> Any:
-        return bind(self.function, owner)
+        return bind(self.function, owner, kind)
 
 
-def bind(function: Callable[..., Coroutine[Any, Any, Any]], owner: Any) -> Any:
+def bind(
+    function: Callable[..., Coroutine[Any, Any, Any]], owner: Any, kind: type
+) -> Any:
     """Bind a coroutine function to its owner: blocking unless that is `Awaited`."""
 
     @wraps(function)
     def block(owner: Any, *given: Any, **named: Any) -> Any:
         return run(function(owner, *given, **named))
 
-    # Read from the class itself: there is no owner to bind.
+    # Read from the class itself, as `help` does: there is no owner to bind.
     if owner is None:
-        return function
+        return block if issubclass(kind, Waiting) else function
     return MethodType(function if isinstance(owner, Awaited) else block, owner)

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import askless
-from askless import AsyncClient, load_model
+from askless import AsyncClient, Client, load_model
 from askless.app.documents import files
 from askless.client.sessions import AsyncPredictionSession
 from askless.core.errors import RefusedError
@@ -255,3 +255,12 @@ def test_each_call_of_a_client_is_named_on_the_page() -> None:
     assert [
         call for call in calls if f"`{call}`" not in page and call not in hidden
     ] == []
+
+
+def test_help_says_which_clients_calls_are_awaited() -> None:
+    calls = "predict", "train", "close"
+
+    assert not any(iscoroutinefunction(getattr(Client, name)) for name in calls)
+    assert all(iscoroutinefunction(getattr(AsyncClient, name)) for name in calls)
+    # Read from its class, a call blocks too.
+    assert Client.close(Client("http://127.0.0.1:9")) is None

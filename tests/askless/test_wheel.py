@@ -151,6 +151,8 @@ def test_wheel_installs_askless_alone(wheel: Path) -> None:
     assert re.fullmatch(r"askless-[\d.]+\.dist-info", metadata)
     assert len(names) == len(set(names))
     assert {*shipped.stdout.split("\n")} - {""} <= {*names}
+    guide = "askless/app/pages/guide.zip"
+    assert (guide in names) is (ROOT / guide).is_file()
     with zipfile.ZipFile(wheel) as packed:
         parts = packed.read(f"{metadata}/sboms/{SBOM}")
         described = packed.read(f"{metadata}/METADATA").decode()

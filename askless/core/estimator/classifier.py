@@ -278,6 +278,8 @@ class BudgetedBoostingClassifier(
     ) -> "BudgetedBoostingClassifier":
         """Train on rows X (n_samples, n_features) with classes y.
 
+        Parameters
+        ----------
         y : array, shape (n_samples,) or (n_samples, n_classes) of 0 and 1
         groups : array, shape (n_samples,), optional
             Rows of one value belong together, and stay in one fold.

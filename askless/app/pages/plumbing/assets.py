@@ -3,11 +3,14 @@
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from askless.app.words.charts.svg import COLOURS
 
 ROOT = "/ui/static"
+#: The guide as `make docs` builds it; a server may be without it.
+GUIDE = Path(str(files("askless.app.pages") / "guide.zip"))
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -31,6 +34,10 @@ def load_assets() -> dict[str, Asset]:
         address = f"{ROOT}/{stem}.{sha256(content).hexdigest()[:12]}{dot}{ending}"
         assets_by_name[file.name] = Asset(address, content, KINDS[dot + ending])
     return assets_by_name
+
+
+def has_guide() -> bool:
+    return GUIDE.is_file()
 
 
 def asset_address(name: str) -> str:

@@ -25,7 +25,11 @@ def load_environment() -> "Environment":
         lstrip_blocks=True,
     )
     environment.filters |= filters.FILTERS
-    environment.globals |= {"asset": assets.asset_address, "TOKEN": TOKEN}
+    environment.globals |= {
+        "asset": assets.asset_address,
+        "has_guide": assets.has_guide,
+        "TOKEN": TOKEN,
+    }
     return environment
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 
-from askless.app.pages import about, home
+from askless.app.pages import about, guide, home
 from askless.app.pages.accounts import keys, ledger, providers, sign_in
 from askless.app.pages.cases import (
     leads,
@@ -57,7 +57,7 @@ SIGNED_IN = (
 #: Pages with forms that anybody may send.
 OPEN = (sign_in,)
 #: Pages without tenants' data and without forms.
-PLAIN = (about,)
+PLAIN = (about, guide)
 
 HANDLERS: dict[int | type[Exception], Any] = {SignInError: on_sign_in}
 

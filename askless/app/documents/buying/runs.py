@@ -71,7 +71,11 @@ class RunTerms(Shape):
         "their way count as spent; their answers are taken when they come.",
     )
     at_once: int = Field(
-        default=3, ge=1, le=16, description="Most calls on their way at a time."
+        default=3,
+        ge=1,
+        le=16,
+        examples=[3],
+        description="Most calls on their way at a time.",
     )
 
     @property

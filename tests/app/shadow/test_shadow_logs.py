@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from askless.app.documents.log_mapping import LogMapping
 from askless.app.documents.shape import read_shape
 from askless.app.documents.spec.spec import read_spec
 from askless.app.uploads import Bounds
+from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import RefusedError
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.work import run_to_end
@@ -434,6 +436,20 @@ def test_a_mapping_is_drafted_from_the_names_of_columns() -> None:
 
     assert drafted == CALLS
     assert notes == []
+
+
+def test_a_feature_that_looks_like_a_decision_is_named() -> None:
+    """A spec that was drafted from the log itself has such features."""
+    spec = spec_of()
+    features = (*(spec.table.features or ()), Feature("verdict", cost=1))
+    spec = replace(spec, table=replace(spec.table, features=features))
+    names = [name for name in COLUMNS if name != "decision"]
+
+    _, notes = draft_mapping([*names, "verdict"], spec)
+
+    assert any(
+        note.startswith("verdict looks like the log's decision") for note in notes
+    )
 
 
 def test_columns_of_times_are_drafted_by_vendor() -> None:

@@ -91,7 +91,7 @@ PROBLEMS = {
     "unknown_labels": "decisions or outcomes are no class of the spec; they count as "
     "not known",
     "unknown_vendors": "calls are of a vendor that the spec does not have; they are "
-    "left out",
+    "left out (`vendors` of the mapping says which is which)",
     "late_answers": "answers came later than the decision; they are not used, and "
     "their price is not counted",
     "calls_without_time": "calls have no readable time; the order of the file counts",
@@ -306,8 +306,18 @@ def draft_mapping(
     mapping |= {role: "" for role in ("case", "decided_at") if role not in mapping}
     if not {"decision", "outcome"} & mapping.keys():
         notes.append("no column looks like a decision or an outcome: name one")
+    wanted = ["case", "decided_at", "decision"]
     if not is_calls and not {"order", "vendor_at"} & mapping.keys():
+        wanted += ["vendor", "order"]
         notes.append("no column looks like vendors, their order or their times")
+    notes += [
+        f"{name} looks like the log's {role}, but the spec has it as a feature: if it "
+        "is none, list it there under ignore, and do this again"
+        for role in wanted
+        if role not in roles
+        for name in names
+        if name in features and name.lower() in LIKELY[role]
+    ]
     if lacking := sorted(features - {*names}):
         notes.append(f"features without a column: {', '.join(lacking)}; name them")
         mapping["columns"] = dict.fromkeys(lacking, "")

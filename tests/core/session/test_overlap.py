@@ -13,7 +13,7 @@ from askless.core.session.plans.overlap import Awaited, choose_move, expect_left
 from askless.core.session.policies.adaptive import choose_way
 from askless.core.session.position import Position
 from askless.core.session.state import Aim, Pace, State, StopRule
-from askless.core.simulation.timed import play_in_time
+from askless.core.simulation.timed import TimedFigures, play_in_time
 from tests.core.session.test_adaptive import always
 from tests.panels import make_aimed
 from tests.sessions import BUNDLE, FEE, bill_by_call, small_ensemble
@@ -280,3 +280,9 @@ def test_drawn_values_agree_with_the_class_that_they_are_drawn_for():
     ]
 
     assert drawn[0].mean() < drawn[1].mean()
+
+
+def test_a_total_adds_seconds_at_their_price():
+    figures = TimedFigures(None, 3, error=0.1, spend=50_000.0, seconds=2.0, calls=1.0)
+
+    assert figures.total(0.25) == 550_000.0

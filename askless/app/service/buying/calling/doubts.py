@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from askless.app.errors import ConflictError
 from askless.app.records import StoredCall
-from askless.app.service.buying.calling.settling import answers_of
+from askless.app.service.buying.calling.settling import answers_of, write_end
 from askless.app.service.buying.calling.verdicts import Verdict
 from askless.app.service.sessions import reversals
 from askless.app.service.sessions.opened import (
@@ -73,17 +73,7 @@ def settle_late(
         take_pending(db, opened, answers, at_session)
     if not verdict.amount:
         take_back(db, call, verdict.reason or verdict.state, at_session)
-    calls.change(
-        db,
-        call.id,
-        state=verdict.state,
-        charged=verdict.amount,
-        reason=verdict.reason,
-        status=verdict.status,
-        latency_ms=verdict.latency_ms,
-        attempts=verdict.attempts,
-        ended_at=at_session.at.now,
-    )
+    write_end(db, call, verdict, at_session.at.now)
 
 
 def take_pending(

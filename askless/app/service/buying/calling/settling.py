@@ -93,6 +93,13 @@ def finish_call(
     """Write the end of a call, and release what its provider's day held for it."""
     providers.settle(db, call.provider, call.day, call.price, verdict.amount)
     before, after = (None, None) if chances is None else map(list, chances)
+    write_end(db, call, verdict, now, before=before, after=after)
+
+
+def write_end(
+    db: Transaction, call: StoredCall, verdict: Verdict, now: datetime, **more: object
+) -> None:
+    """Write what became of a call into its row."""
     calls.change(
         db,
         call.id,
@@ -103,8 +110,7 @@ def finish_call(
         latency_ms=verdict.latency_ms,
         attempts=verdict.attempts,
         ended_at=now,
-        before=before,
-        after=after,
+        **more,
     )
 
 

@@ -34,7 +34,7 @@ MOST_SHOWN = 4
 
 @dataclass(frozen=True)
 class TimeTerms:
-    """What a second costs, in units of money, and how many calls are on their way."""
+    """The price of a second, in units, and how many calls are on their way at once."""
 
     value_of_second: float
     at_once: int

@@ -160,7 +160,7 @@ class RunBuyer:
             await self.carry_out(run, sent)
         except Exception:  # Outermost: others or we go on where this one stopped.
             LOGGER.exception("run.failed", extra={"fields": {"session": session_id}})
-            # Whoever takes the run over would take these for lost.
+            # Another buyer that takes the run over would count these calls as lost.
             await asyncio.gather(*sent, asyncio.sleep(PAUSE_S), return_exceptions=True)
             await self.in_thread(
                 tenant_id, lambda db: runs.let_go(db, self.holder, session_id)

@@ -54,7 +54,7 @@ MOST_REFUSALS = 20
 DEADLINE = Parameter("deadline", float, None, least=0.1, most=86_400.0)
 # Rows of the file of cases that are in memory at a time.
 ROWS_AT_ONCE = 1 << 14
-# What is decided so far, in the journal.
+# The journal keeps the decisions so far in this file.
 PARTIAL = "decisions.csv"
 AT_ONCE = Parameter("at_once", int, None, least=1, most=200)
 FIELDS = (

@@ -55,7 +55,7 @@ def field_schema(schema: Json, name: str) -> Json:
     if name in schema.get("properties", ()):
         field: Json = schema["properties"][name]
         return field
-    # Of a map: all of its values have one schema.
+    # All values of a map have one schema.
     others = [*schema.get("patternProperties", {}).values()]
     others.append(schema.get("additionalProperties"))
     return next((other for other in others if isinstance(other, dict)), {})

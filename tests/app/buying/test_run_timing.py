@@ -18,7 +18,7 @@ from askless.app.store.buying import calls
 from tests.app.buying.conftest import DOMAINS, Decide, Provide, shop
 from tests.app.buying.test_leases import ALIVE_S, SILENT_S, Desk
 from tests.app.buying.test_run_rules import get, micros, wait_until
-from tests.app.buying.vendors import DROP_AFTER, Behaviour, Vendors, fails, late
+from tests.app.buying.vendors import Vendors, fails, late
 from tests.app.clinic import Put
 from tests.app.tenants import transaction
 
@@ -161,7 +161,7 @@ def test_a_paused_run_stays_with_whom_calls_are_on_their_way(
 ) -> None:
     provide(*ALL)
     session_id = begin(client, put, desk)
-    visits, firmo, score = order_all(desk, session_id)
+    visits, *_ = order_all(desk, session_id)
     assert client.patch(f"/predict/{session_id}", json={"run": "paused"}).is_success
 
     first = service.CallResult(visits, Reply(200, b'{"visits": 20}'), 1)
@@ -171,7 +171,6 @@ def test_a_paused_run_stays_with_whom_calls_are_on_their_way(
     assert desk.claim("B", ALIVE_S) == []
     states = [call.state for call in desk.calls(session_id)]
     assert states == ["settled", "sent", "sent"]
-    del firmo, score
 
 
 def test_one_that_must_not_leave_leaves_the_others_alone(
@@ -200,12 +199,12 @@ def test_one_that_must_not_leave_leaves_the_others_alone(
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "state", "spent"),
+    ("reply", "state", "spent"),
     [
-        (late(1.5), "settled", 1_000),
-        (Behaviour("empty", delay_s=0), "missed", 0),
-        (fails(500), "released", 0),
-        (DROP_AFTER, "in_doubt", 1_000),
+        (Reply(200, b'{"visits": 20}'), "settled", 1_000),
+        (Reply(200, b'{"visits": null}'), "missed", 0),
+        (Reply(500), "released", 0),
+        (Reply(None, failure="no_answer"), "in_doubt", 1_000),
     ],
 )
 def test_a_deadline_ends_with_what_is_known_and_late_answers_are_taken(
@@ -213,8 +212,7 @@ def test_a_deadline_ends_with_what_is_known_and_late_answers_are_taken(
     put: Put,
     provide: Provide,
     desk: Desk,
-    vendors: Vendors,
-    behaviour: Behaviour,
+    reply: Reply,
     state: str,
     spent: int,
 ) -> None:
@@ -229,7 +227,6 @@ def test_a_deadline_ends_with_what_is_known_and_late_answers_are_taken(
     assert (ended["run"]["state"], ended["stop_reason"]) == ("ended", "out_of_time")
     assert ended["pending"] == ["visits"]
     assert micros(ended["budget"]["spent"]) == 1_000
-    reply = REPLIES[behaviour.kind]
     later(service.settle, service.CallResult(visits, reply, 1))
     session = get(client, f"/predict/{session_id}")
     assert [call.state for call in desk.calls(session_id)] == [state]
@@ -237,15 +234,6 @@ def test_a_deadline_ends_with_what_is_known_and_late_answers_are_taken(
     assert session["pending"] == (["visits"] if state == "in_doubt" else [])
     assert get(client, "/providers/visits")["held"] == 0
     assert micros(get(client, "/providers/visits")["spent"]) == spent
-    del vendors
-
-
-REPLIES = {
-    "late": Reply(200, b'{"visits": 20}'),
-    "empty": Reply(200, b'{"visits": null}'),
-    "status": Reply(500),
-    "drop_after": Reply(None, failure="no_answer"),
-}
 
 
 def act_later(desk: Desk, span: timedelta, act: Any, asked: Any) -> Any:
@@ -334,11 +322,7 @@ def test_terms_out_of_range_are_refused_by_name(
 
 
 def test_calls_that_fail_side_by_side_cost_nothing(
-    settings: Settings,
-    engine: sa.Engine,
-    decide: Decide,
-    provide: Provide,
-    vendors: Vendors,
+    decide: Decide, provide: Provide, vendors: Vendors
 ) -> None:
     provide(*ALL, attempts=1)
     for name in ALL:
@@ -348,4 +332,3 @@ def test_calls_that_fail_side_by_side_cost_nothing(
 
     assert session["run"]["state"] == "ended"
     assert session["budget"]["spent"] == 0
-    del settings, engine

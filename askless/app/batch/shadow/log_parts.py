@@ -111,6 +111,6 @@ def hold_log(log: LogFile, folder: Path) -> Generator[float, None, HeldLog]:
                 rows.append(records["row"].copy())
             yield (1 + (number + 1) / len(paths)) / 2
     times = np.concatenate(decided)
-    # Of the same moment in the order of the log, however it was dealt.
+    # Cases of the same moment keep the order of the log, however it was dealt.
     by_time = np.lexsort((np.concatenate(rows), times))
     return HeldLog(log, folder, times[by_time], by_time)

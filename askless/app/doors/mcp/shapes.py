@@ -134,7 +134,7 @@ class ModelsShape(PageShape):
 
 
 class ListedFeature(Answer):
-    """What may be known of a case, and what it costs to obtain."""
+    """A feature that may be known of a case, and its price."""
 
     name: str
     label: str = Field(validation_alias="title")

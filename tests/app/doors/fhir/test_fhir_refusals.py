@@ -318,7 +318,7 @@ def test_units_are_converted_and_coded_yes_is_read(
 
     form = call(client, first(model, item=known))
 
-    values = {one["linkId"]: one["answer"][0] for one in form["item"]}
+    values = {item["linkId"]: item["answer"][0] for item in form["item"]}
     assert values["age"] == {"valueDecimal": 63}
     assert values["fbs"] == {"valueBoolean": True}
 

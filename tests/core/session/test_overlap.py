@@ -230,12 +230,12 @@ def test_numbers_are_drawn_as_panels_clip_them():
     ensemble = make_aimed()
     classes = np.zeros(500, np.int64)
 
-    drawn = overlap.draw_typical(
-        ensemble, "panels", 0, classes, np.random.default_rng(0)
-    )
+    for idx in range(len(ensemble.catalogue.features)):
+        random = np.random.default_rng(0)
+        drawn = overlap.draw_typical(ensemble, "panels", idx, classes, random)
 
-    assert {*drawn} <= {*overlap.list_quantiles(ensemble, 0)}
-    assert np.unique(drawn).size > 10
+        assert {*drawn} <= {*overlap.list_quantiles(ensemble, idx)}
+        assert np.unique(drawn).size > 10
 
 
 def test_booleans_are_drawn_by_their_share(monkeypatch):

@@ -106,7 +106,8 @@ def choose_beside(
     `alone` is the session as if nothing were on its way. The saving is the wait until
     the first of the others has answered, since then the question comes again.
     """
-    followers = draw_followers(ensemble, alone, awaited)
+    # What is on its way has been paid and waited for by then.
+    followers = draw_followers(ensemble, replace(alone, pace=pace), awaited)
     counts = Counter(
         idx
         for idx in followers
@@ -203,13 +204,11 @@ def find_follower(
     ensemble: Ensemble, alone: State, purchases: Sequence[Purchase]
 ) -> int | None:
     """Return what is asked next after some purchases; None: nothing."""
-    catalogue, pace = ensemble.catalogue, alone.pace
-    if pace is not None:
-        pace = replace(pace, sunk=())
+    catalogue = ensemble.catalogue
     # Without votes a case is hardly ever certain, and to find it takes as long again.
     has_votes = POLICIES[alone.policy].has_votes
     stop = replace(alone.stop, certain=alone.stop.certain and has_votes)
-    state = replace(alone, is_led=False, pace=pace, stop=stop)
+    state = replace(alone, is_led=False, stop=stop)
     for purchase in purchases:
         state = book_purchase(catalogue, state, purchase)
     state = decide_next_step(ensemble, state)

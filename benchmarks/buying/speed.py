@@ -1,8 +1,9 @@
-"""Measure one buyer: calls a second, and how soon the next purchase is decided.
+"""Measure buyers: calls a second, and how soon the next purchase is decided.
 
 `python -m benchmarks.buying.speed leads-model.json` begins runs of the demo's leads and
 lets one buyer carry them out, on a database of its own, beside a vendor server that
-answers after 50 ms. `leads-model.json` is the model of docs/buying.md.
+answers after 50 ms; with `--buyers 2` two processes share the runs, as replicas do.
+`leads-model.json` is the model of docs/buying.md.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import multiprocessing
 import socket
 import tempfile
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -117,8 +119,27 @@ async def carry_out(journal: Journal, running: dict[str, int]) -> None:
     await buying
 
 
-def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
-    """Return the figures of one buyer, as a line."""
+def help_out(settings: Settings, at_once: int, pipe: Connection) -> None:
+    """Buy as another process until told to stop, and then tell the waits."""
+    buyer.MOST_RUNS = at_once
+    timed = TimedBuyer(settings, create_engine(settings.url, N_CONNECTIONS))
+    pipe.send(None)
+
+    async def work() -> None:
+        buying = asyncio.create_task(timed.work())
+        await asyncio.to_thread(pipe.recv)
+        timed.stop.set()
+        await buying
+
+    pipe.recv()
+    used = time.process_time()
+    asyncio.run(work())
+    pipe.send((timed.decided, time.process_time() - used))
+
+
+def measure(options: argparse.Namespace, port: int, folder: Path) -> str:
+    """Return the figures of some buyers, as a line."""
+    model, n_runs = options.model.read_text("utf-8"), options.runs
     changes = {
         "home": folder,
         "database_url": None,
@@ -136,9 +157,22 @@ def measure(model: str, n_runs: int, port: int, folder: Path) -> str:
         lead = leads[number % len(leads)]
         case = FileCase(number, {**lead.known}, {"domain": lead.domain})
         running[journal.start(case)] = number
+    others = [multiprocessing.Pipe() for _ in range(options.buyers - 1)]
+    for _, end in others:
+        arguments = (settings, options.at_once, end)
+        multiprocessing.Process(target=help_out, args=arguments, daemon=True).start()
+    for ours, _ in others:
+        ours.recv()
     began, used = time.perf_counter(), time.process_time()
+    for ours, _ in others:
+        ours.send("begin")
     asyncio.run(carry_out(journal, running))
     elapsed, used = time.perf_counter() - began, time.process_time() - used
+    for ours, _ in others:
+        ours.send("end")
+        decided, seconds = ours.recv()
+        timed.decided += decided
+        used += seconds
     timed.engine.dispose()
     waits, n_calls = (
         1000 * np.percentile(timed.decided, (50, 90, 99)),
@@ -155,7 +189,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("model", type=Path)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--at-once", type=int, default=10)
+    parser.add_argument("--at-once", type=int, default=10, help="runs of a buyer")
+    parser.add_argument("--buyers", type=int, default=1, help="processes")
     options = parser.parse_args()
     buyer.MOST_RUNS = options.at_once
     listening = socket.create_server(("127.0.0.1", 0), backlog=500)
@@ -164,8 +199,7 @@ def main() -> None:
     )
     vendors.start()
     with tempfile.TemporaryDirectory() as folder:
-        model, port = options.model.read_text("utf-8"), listening.getsockname()[1]
-        print(measure(model, options.runs, port, Path(folder)))
+        print(measure(options, listening.getsockname()[1], Path(folder)))
     vendors.terminate()
     vendors.join()
 

@@ -84,6 +84,8 @@ class StoredPrices(StoredShape):
     #: of features outside of bundles, and of groups; {}: the model's
     billings: dict[str, CoreBilling] = Field(default_factory=dict)
     group_billings: dict[str, CoreBilling] = Field(default_factory=dict)
+    #: features that pay no fee of a group
+    alone: list[str] = Field(default_factory=list)
 
 
 def write_prices(catalogue: Catalogue) -> str:
@@ -104,6 +106,7 @@ def write_prices(catalogue: Catalogue) -> str:
             if not catalogue.is_bundled[idx]
         },
         group_billings={group.name: group.billing for group in catalogue.groups},
+        alone=[feature.name for feature in catalogue.features if not feature.group],
     )
     return json.dumps(document.model_dump(), ensure_ascii=False, separators=(",", ":"))
 
@@ -118,4 +121,4 @@ def parse_prices(text: str, catalogue: Catalogue) -> PriceList:
         for group in catalogue.groups
     )
     billings = document.billings, document.group_billings
-    return PriceList(document.costs, tuple(groups), *billings)
+    return PriceList(document.costs, tuple(groups), *billings, document.alone)

@@ -1,6 +1,6 @@
 """Apply a price list: other prices for the features and groups of a catalogue."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,12 +23,14 @@ class PriceList:
     `costs` by feature; `groups` are those with another fee, or another price as a
     bundle. `billings` by feature and `group_billings` by group replace the billing of
     what they name. That of a group holds for its members that are not named themselves.
+    Features of `alone` leave their group: their cost is all that they are charged.
     """
 
     costs: Mapping[str, int]
     groups: tuple[Group, ...] = ()
     billings: Mapping[str, Billing] = field(default_factory=dict)
     group_billings: Mapping[str, Billing] = field(default_factory=dict)
+    alone: Collection[str] = ()
 
 
 def unknown_feature_rule(catalogue: Catalogue, name: str) -> str:
@@ -86,6 +88,7 @@ def apply_prices(
                     feature.name,
                     prices.group_billings.get(feature.group or "", feature.billing),
                 ),
+                group=None if feature.name in prices.alone else feature.group,
             )
             for feature in catalogue.features
         ),

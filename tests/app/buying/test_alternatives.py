@@ -58,18 +58,40 @@ def test_the_cheapest_comes_first_also_where_the_model_says_its_price(
     assert called["firmo"]["charged"] == 0.05
 
 
-def test_the_fee_of_a_group_is_not_added_to_what_a_provider_charges(
-    decide: Decide, provide: Provide, vendors: Vendors, put: Put
-) -> None:
-    provide(*ALL)
+def put_web(put: Put, *members: int) -> str:
+    """Store the shop's model with some features in a group that has a fee."""
     features = list(SHOP.features)
-    features[3] = replace(features[3], group="web")
+    for idx in members:
+        features[idx] = replace(features[idx], group="web")
     groups = (*SHOP.groups, Group("web", fee=500))
     catalogue = replace(SHOP, features=tuple(features), groups=groups)
+    return put(replace(shop(), catalogue=catalogue), "fees")
 
-    session = decide(model=put(replace(shop(), catalogue=catalogue), "fees"))
 
+@pytest.mark.parametrize("budget", [1.0, 0.001])
+def test_the_fee_of_a_group_is_not_added_to_what_a_provider_charges(
+    decide: Decide, provide: Provide, vendors: Vendors, put: Put, budget: float
+) -> None:
+    """The plan counts none either: a budget that pays the price alone suffices."""
+    provide(*ALL)
+
+    session = decide(model=put_web(put, 3), budget=budget)
+
+    assert "visits" in vendors.bill_by_vendor()
     assert micros(session["budget"]["spent"]) == sum(vendors.bill_by_vendor().values())
+
+
+@pytest.mark.parametrize(("budget", "is_bought"), [(0.6515, True), (0.6514, False)])
+def test_a_fee_is_due_where_the_model_says_the_price(
+    decide: Decide, provide: Provide, put: Put, budget: float, is_bought: bool
+) -> None:
+    """What another member has cost at a price of its own has not paid it."""
+    provide("firmo", "visits")
+    provide("score", price=None)
+
+    session = decide(model=put_web(put, 3, 4), budget=budget)
+
+    assert micros(session["budget"]["spent"]) == (651_500 if is_bought else 51_000)
 
 
 def test_a_run_has_no_prices_but_those_of_its_providers(

@@ -20,9 +20,11 @@ from askless.app.store.buying import providers
 from askless.app.store.database.transactions import Transaction
 from askless.core.arrays import BoolArray
 from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
+from askless.core.catalogue.prices import Paid, price_feature
 from askless.core.errors import Refusal
 
 offer_name, billing_of = Catalogue.offer_name, Catalogue.billing_of
+UNPAID = Paid()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def open_filler(stored: StoredProvider) -> Filler:
 
 
 def list_fillers(
-    listed: Iterable[Filler], catalogue: Catalogue
+    listed: Iterable[Filler], catalogue: Catalogue, paid: Paid = UNPAID
 ) -> dict[str, list[Filler]]:
     """Return the providers of each offer of a catalogue, cheapest first."""
     fillers: dict[str, list[Filler]] = {}
@@ -63,13 +65,13 @@ def list_fillers(
         if filler.provider.fills in offers:
             fillers.setdefault(filler.provider.fills, []).append(filler)
     for name, alternatives in fillers.items():
-        own = price_offer(catalogue, offers[name])
+        own = price_feature(catalogue, paid, offers[name][0])
         alternatives.sort(key=lambda filler: (price_filler(filler, own), filler.name))
     return fillers
 
 
 def price_filler(filler: Filler, own: int) -> int:
-    """Return the price of a provider; `own` is the catalogue's."""
+    """Return the price of a provider; `own` is the catalogue's, with a fee due."""
     price = filler.provider.price
     return own if price is None else price
 
@@ -110,8 +112,14 @@ def charge_as(
             group = groups[group_idx]
             groups[group_idx] = replace(group, price=price, billing=billing)
         else:
-            feature = features[first]
-            features[first] = replace(feature, cost=price, billing=billing)
+            # Who names a price charges no fee of the group beside it.
+            is_alone = filler.provider.price is not None
+            features[first] = replace(
+                features[first],
+                cost=price,
+                billing=billing,
+                group=None if is_alone else own.features[first].group,
+            )
     return replace(catalogue, features=tuple(features), groups=tuple(groups))
 
 

@@ -212,9 +212,7 @@ def reserve(
         end_lost(db, filler.name, now)
         return pause(turn, spread(BUSY_S))
     catalogue = turn.opened.model.ensemble.catalogue
-    price = provider.price
-    if price is None:
-        price = price_feature(catalogue, compute_paid(catalogue, state), revealed[0])
+    price = price_feature(catalogue, compute_paid(catalogue, state), revealed[0])
     call = make_call(turn, filler, price, revealed)
     ceiling = provider.ceilings.day
     if not providers.reserve(db, filler.name, call.day, price, ceiling):

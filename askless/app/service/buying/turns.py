@@ -18,7 +18,6 @@ from askless.app.service.buying.offers import (
     list_offers,
     open_fillers,
     price_filler,
-    price_offer,
 )
 from askless.app.service.loaded import LoadedModels
 from askless.app.service.sessions.opened import (
@@ -30,6 +29,8 @@ from askless.app.service.sessions.opened import (
 from askless.app.store.buying import calls, runs
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.prices import price_feature
+from askless.core.session.answers import compute_paid
 from askless.core.session.state import State
 
 
@@ -140,11 +141,13 @@ def list_usable(turn: RunTurn, offer: str) -> list[Filler]:
     catalogue, made = turn.own, turn.made.values()
     tried = {call.provider for call in made if call.reason != NOT_SENT}
     gone = tried | turn.run.left_out.keys()
-    own = price_offer(catalogue, list_offers(catalogue)[offer])
+    paid = compute_paid(turn.opened.model.ensemble.catalogue, turn.state)
+    own = price_feature(catalogue, paid, list_offers(catalogue)[offer][0])
+    listed = list_fillers(turn.fillers.values(), catalogue, paid).get(offer, [])
     remaining = turn.state.remaining
     return [
         filler
-        for filler in list_fillers(turn.fillers.values(), catalogue).get(offer, [])
+        for filler in listed
         if filler.name not in gone
         and not filler.is_cooling(turn.at.now)
         and (remaining is None or price_filler(filler, own) <= remaining)

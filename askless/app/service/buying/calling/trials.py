@@ -30,13 +30,13 @@ from askless.app.service.buying.offers import (
     billing_of,
     list_offers,
     open_filler,
-    price_offer,
 )
 from askless.app.service.loaded import LoadedModels
 from askless.app.store import models
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.catalogue.prices import Paid, price_feature
 from askless.core.errors import Refusal, RefusedError
 
 # Models that are looked through for what a provider fills, newest first.
@@ -171,7 +171,7 @@ def price_trial(provider: Provider, catalogue: Catalogue | None) -> int:
     if catalogue is None or provider.fills not in offers:
         rule = "is required: no model has a price for what it fills"
         raise RefusedError([Refusal("price", rule)])
-    return price_offer(catalogue, offers[provider.fills])
+    return price_feature(catalogue, Paid(), offers[provider.fills][0])
 
 
 def end_lost(db: Transaction, name: str, now: datetime) -> None:

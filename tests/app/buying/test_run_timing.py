@@ -14,7 +14,7 @@ from askless.app.service.buying import runs as service
 from askless.app.service.buying.calling.sending import Reply
 from askless.app.service.buying.turns import CallOrder, Pause
 from askless.app.settings.settings import Settings
-from askless.app.store.buying import calls
+from askless.app.store.buying import calls, providers
 from tests.app.buying.conftest import DOMAINS, Decide, Provide, shop
 from tests.app.buying.test_leases import ALIVE_S, SILENT_S, Desk
 from tests.app.buying.test_run_rules import get, micros, wait_until
@@ -275,6 +275,27 @@ def test_a_provider_that_would_come_too_late_is_not_asked(
     assert order.call.provider == "firmo"
     left_out = get(client, f"/predict/{session_id}")["run"]["left_out"]
     assert left_out == {"visits": "its answer is expected after the deadline"}
+
+
+@pytest.mark.parametrize(("wait_s", "first"), [(58, "firmo"), (1, "visits")])
+def test_the_wait_for_a_turn_counts_against_the_deadline(
+    client: TestClient,
+    put: Put,
+    provide: Provide,
+    desk: Desk,
+    wait_s: int,
+    first: str,
+) -> None:
+    provide(*ALL)
+    session_id = begin(client, put, desk, deadline_s=60, value_of_second=0.0)
+    next_at = datetime.now(UTC) + timedelta(seconds=wait_s)
+    with transaction(desk.engine) as db:
+        calls.insert(db, timed("visits", 20_000))
+        providers.change(db, "prv_visits", next_at=next_at)
+
+    (order,) = order_all(desk, session_id)
+
+    assert order.call.provider == first
 
 
 def timed(provider: str, latency_ms: int) -> StoredCall:

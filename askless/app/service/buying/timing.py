@@ -57,9 +57,14 @@ def is_out_of_time(turn: RunTurn) -> bool:
 
 
 def comes_too_late(turn: RunTurn, filler: Filler) -> bool:
-    """Return whether a provider is expected to answer after the run's deadline."""
+    """Return whether a provider is expected to answer after the run's deadline.
+
+    Its turn by its calls a second may be late already.
+    """
     left, usual = find_time_left(turn), learn_seconds(turn, filler.name)
-    return left is not None and usual is not None and usual > left
+    next_at = filler.stored.next_at or turn.at.now
+    wait_s = max((next_at - turn.at.now).total_seconds(), 0.0)
+    return left is not None and wait_s + (usual or 0.0) > left
 
 
 def make_pace(turn: RunTurn) -> Pace:

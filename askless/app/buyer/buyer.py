@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.exc import InternalError, OperationalError
 from standardwebhooks import Webhook
 
 from askless.app.buyer.tracing import CallTracer
@@ -42,6 +43,8 @@ DELIVERY_S = 1.0
 SWEEP_S = 60.0
 # Between two attempts of a call.
 AGAIN_S = 0.2
+# Errors of a database that is away; the last: PostgreSQL accepts no changes now.
+AWAY = (OperationalError, InternalError)
 # SQLite lets one write at a time; more threads would only take turns.
 N_THREADS = {True: 1, False: 4}
 NOTICES_AT_ONCE = 20
@@ -218,17 +221,24 @@ class RunBuyer:
             failure=reply.failure,
             latency_ms=reply.latency_ms,
         )
-        at = self.settings.moment_at(datetime.now(UTC))
-        result = runs.CallResult(order, reply, attempts)
-        step = await self.in_thread(
-            run.tenant_id, lambda db: runs.settle(db, self.buying, result, at)
-        )
+        step = await self.settle(run, runs.CallResult(order, reply, attempts))
         if self.tracer is not None:
             call = await self.in_thread(
                 run.tenant_id, lambda db: calls.get(db, order.call.id), is_read=True
             )
             self.tracer.trace(call)
         return step
+
+    async def settle(self, run: StoredRun, result: runs.CallResult) -> Step:
+        """Settle a call, once the database is there: its answer comes only once."""
+        while True:
+            at = self.settings.moment_at(datetime.now(UTC))
+            act = partial(runs.settle, buying=self.buying, result=result, at=at)
+            try:
+                return await self.in_thread(run.tenant_id, act)
+            except AWAY:
+                LOGGER.exception("buyer.failed")
+                await asyncio.sleep(PAUSE_S)
 
     async def send(self, order: CallOrder) -> tuple[Reply, int]:
         """Send a call, again where that is safe; return the last reply."""

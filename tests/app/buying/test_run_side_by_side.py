@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
 
 from askless.app.records import StoredCall
 from askless.app.service.buying import recovery
@@ -19,7 +21,7 @@ from askless.app.store.buying import calls, providers
 from askless.app.store.buying import runs as store
 from tests.app.buying.conftest import DOMAINS, Decide, Provide, shop
 from tests.app.buying.test_leases import SILENT_S, Desk, Json
-from tests.app.buying.test_run_rules import get, micros
+from tests.app.buying.test_run_rules import get, micros, wait_until
 from tests.app.buying.test_run_timing import ALL, TOGETHER, act_later, begin, order_all
 from tests.app.buying.vendors import Vendors
 from tests.app.clinic import Put
@@ -292,3 +294,30 @@ def test_a_failure_beside_a_call_loses_neither(
     assert micros(session["budget"]["spent"]) == billed
     states = {call.state for call in desk.calls(session["id"])}
     assert not states & {*calls.ON_THE_WAY}
+
+
+def test_an_answer_is_settled_once_the_database_is_there_again(
+    decide: Decide, provide: Provide, engine: sa.Engine, desk: Desk
+) -> None:
+    """Also where the run has ended meanwhile, and nobody would ask again."""
+    provide(*ALL, idempotency_header=None)
+    failed = []
+
+    def fail_once(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("UPDATE calls SET") and "latency_ms" in statement:
+            failed.append(statement)
+            if len(failed) == 1:
+                raise OperationalError(statement, None, Exception("away"))
+
+    event.listen(engine, "before_cursor_execute", fail_once)
+
+    session = decide(run=TOGETHER)
+
+    wait_until(lambda: "in_doubt" not in states_of(desk, session))
+
+    assert failed
+    assert {*states_of(desk, session)} == {"settled"}
+
+
+def states_of(desk: Desk, session: Json) -> list[str]:
+    return [call.state for call in desk.calls(session["id"])]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import sqlalchemy as sa
@@ -44,9 +45,10 @@ def train_leads() -> Model:
     """A model of some leads that takes an aim."""
     table = leads.read_training_rows().getvalue().splitlines(keepends=True)
     spec = read_spec(load_raw_spec(DEMO / "leads.json") | QUICK)
-    path = Path("leads.csv")
-    path.write_bytes(b"".join(table[:401]))
-    columns = read_columns(path, spec.table.text_columns)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "leads.csv"
+        path.write_bytes(b"".join(table[:401]))
+        columns = read_columns(path, spec.table.text_columns)
     dataset = check_training(columns, spec).dataset
     _, model = pull(train(CheckedTable(dataset, None, ()), spec))
     return model

@@ -23,6 +23,12 @@ def worse() -> dict[str, Any]:
     return curve | {"errors_calibrated": [1.0] * len(curve["errors"])}
 
 
+def renamed(*names: str) -> list[dict[str, Any]]:
+    """Return the classes of `heart.json` with other names."""
+    pairs = zip(heart()["classes"], names, strict=True)
+    return [known | {"display": name} for known, name in pairs]
+
+
 def test_models_stand_on_one_chart_beside_a_table(client: TestClient) -> None:
     status, page = compare(client, name="other", curve=worse())
 
@@ -60,12 +66,23 @@ def test_verdict_stands_on_top(client: TestClient) -> None:
 def test_only_models_that_can_be_compared_are_offered(client: TestClient) -> None:
     first, second = bring(client), bring(client)
     euros, bare = bring(client, cost_unit="EUR"), bring(client, curve=None)
+    loans = bring(client, name="loans", classes=renamed("paid", "late"))
 
     for query in ("", f"?a={first}"):
         page = client.get(PAGE + query).text
         assert f'value="{second}"' in page
         assert f'value="{euros}"' not in page
         assert f'value="{bare}"' not in page
+        assert f'value="{loans}"' not in page
+
+
+def test_a_label_without_a_name_may_be_any_class(client: TestClient) -> None:
+    bare, loud = renamed("0", "1"), renamed("No disease", "DISEASE")
+
+    for classes in (bare, loud):
+        status, page = compare(client, classes=classes)
+        assert status == 200
+        assert "Both err equally" in page
 
 
 def test_facts_that_are_equal_are_left_out(client: TestClient) -> None:
@@ -80,7 +97,8 @@ def test_facts_that_are_equal_are_left_out(client: TestClient) -> None:
 def test_what_can_not_be_compared_is_refused(client: TestClient) -> None:
     first = bring(client)
     others: list[tuple[str, dict[str, Any]]] = [
-        ("must predict the same column", {"target": "other"}),
+        ("(label); it predicts no disease or disease (other)", {"target": "other"}),
+        ("it predicts slow or fast (label)", {"classes": renamed("slow", "fast")}),
         ("must have prices in the same unit", {"cost_unit": "EUR"}),
         ("has no curve", {"curve": None}),
     ]

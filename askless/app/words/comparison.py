@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from askless.app.words.facts import describe_target
 from askless.app.words.figures import Cells
 from askless.app.words.wording import money, percent, percent_range
 from askless.core.model.figures import Estimate
@@ -20,25 +21,38 @@ class Clash(NamedTuple):
 
 
 def list_clashes(first: Model, other: Model) -> Iterator[Clash]:
-    """Yield each property that two models would have to share and do not."""
-    ensembles = first.ensemble, other.ensemble
+    """Yield each property that two models would have to share and do not.
+
+    Classes are the same where their labels are, unless one label has two names: "1"
+    may be a disease in one table and a late payment in another.
+    """
+    both = first, other
     labels = [
-        tuple(sorted(label.label for label in ensemble.classes))
-        for ensemble in ensembles
+        tuple(sorted(label.label for label in model.ensemble.classes)) for model in both
     ]
-    units = [ensemble.catalogue.cost_unit for ensemble in ensembles]
+    named = [list_names(model) for model in both]
+    shared = sorted(named[0].keys() & named[1].keys())
+    names = [tuple(listed[label] for label in shared) for listed in named]
+    units = [model.ensemble.catalogue.cost_unit for model in both]
+    meant, other_meant = map(describe_target, both)
+    rule = f"must predict the same as the first: {meant}; it predicts {other_meant}"
     for clash in (
-        Clash(
-            "target",
-            "must predict the same column as the first",
-            first.target,
-            other.target,
-        ),
-        Clash("classes", "must have the same classes as the first", *labels),
+        Clash("target", rule, first.target, other.target),
+        Clash("classes", rule, *labels),
+        Clash("names of classes", rule, *names),
         Clash("cost_unit", "must have prices in the same unit as the first", *units),
     ):
         if clash.first != clash.other:
             yield clash
+
+
+def list_names(model: Model) -> dict[str, str]:
+    """Return the names of the classes that have one, by label, in small letters."""
+    return {
+        label.label: label.display.casefold()
+        for label in model.ensemble.classes
+        if label.display != label.label
+    }
 
 
 class ComparedModel(NamedTuple):

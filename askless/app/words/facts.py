@@ -29,13 +29,16 @@ def name_classes(ensemble: Ensemble) -> str:
     return f"one of {len(names)} classes: {', '.join(names)}"
 
 
+def describe_target(model: Model) -> str:
+    """Return what a model predicts: its classes, and the column they come from."""
+    names = name_classes(model.ensemble)
+    return f"{names} ({model.target})" if model.target else names
+
+
 def list_facts(model: Model) -> list[tuple[str, str]]:
     """Return the lines of a model's card that everybody reads: a term and its words."""
     ensemble, card = model.ensemble, model.card
-    names = name_classes(ensemble)
-    facts: list[tuple[str, str]] = [
-        ("Predicts", f"{names} ({model.target})" if model.target else names)
-    ]
+    facts = [("Predicts", describe_target(model))]
     if isinstance(card.get("note"), str):
         facts.append(("Note", str(card["note"])))
     rows, by_class = card.get("rows"), count_rows_by_class(model)

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
@@ -64,12 +64,23 @@ def collect_page(
         "head": ModelBody.model_validate(head),
         "champion": ModelBody.model_validate(meant),
         "found": challenge,
+        "choice": choose_by_verdict(challenge),
         "chart": None if challenge is None else draw_gaps(challenge),
         "refusal": None,
         "may_write": may_write,
         "may_begin": may_write
         and all(refresh_scope in scopes for refresh_scope in REFRESH_SCOPES),
     }
+
+
+def choose_by_verdict(challenge: Challenge | None) -> Literal["promote", "keep"] | None:
+    """Return what the verdict of an open challenge speaks for; None while it is out."""
+    if challenge is None or challenge.state != "playing" or challenge.loss is None:
+        return None
+    if challenge.better_after is not None:
+        return "promote"
+    _, high = challenge.loss.difference.interval
+    return "keep" if high <= challenge.rule.margin else None
 
 
 def draw_gaps(challenge: Challenge) -> str | None:
@@ -150,4 +161,10 @@ def confirm_promotion(
 ) -> HTMLResponse:
     """Ask once more; the form goes to the address that makes any model champion."""
     challenge = standings.show_challenge(db, loaded, id)
-    return render(request, "challenge_promote.html", found=challenge, id=id)
+    return render(
+        request,
+        "challenge_promote.html",
+        found=challenge,
+        choice=choose_by_verdict(challenge),
+        id=id,
+    )

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from askless.app.words import wording
+from askless.app.words.challenges import format_points
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": format_money,
     "mean": format_mean,
     "percent": wording.percent,
+    "points": format_points,
     "number": wording.format_number,
     "size": format_size,
     "moment": format_time,

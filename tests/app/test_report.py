@@ -121,7 +121,7 @@ def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
     assert "expected cost" not in told
     assert "budget 2.00" in told
     assert "Age|0 %|100 %|100 %" in told.replace("\n", "")
-    # Error; two budgets' reliability, from the first that buys on; margins; purchases;
+    # Error; reliability under the middle and the largest budget; margins; purchases;
     # effects.
     assert page.count("<svg") == 6
 

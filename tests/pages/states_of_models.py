@@ -51,6 +51,7 @@ def models(visit: Visit, site: Site) -> None:
     visit.shows("The model is deleted")
     visit.follow(MARKUP)
     visit.shows(MARKUP)
+    visit.follow("Versions and files")
     visit.follow("Delete")
     visit.shows("Delete")
     visit.follow("Keep it")
@@ -62,16 +63,22 @@ def models(visit: Visit, site: Site) -> None:
 def model(visit: Visit, site: Site) -> None:
     visit.open(f"/ui/models/{site.model_id}")
     visit.shows("303", "164", "5-fold", "always the commonest class", "imported")
+    for section in ("Prices and tests", "How cases go", "For statisticians"):
+        visit.check()
+        visit.follow(section)
+    visit.check()
+    visit.follow("Versions and files")
 
 
 @state
 def champion(visit: Visit, site: Site) -> None:
     made = site.bring(hostile_model() | {"name": "crowned"})
     newer = site.bring(hostile_model() | {"name": "crowned"})
-    visit.open(f"/ui/models/{made.model_id}")
+    visit.open(f"/ui/models/{made.model_id}#versions")
     visit.press("Make it the champion")
     visit.shows("It is the champion now", "version 2")
     visit.check()
+    visit.follow("Versions and files")
     visit.press("No champion any more")
     visit.shows("no champion any more")
     visit.open(f"/ui/models/{newer.model_id}")

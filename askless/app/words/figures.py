@@ -10,8 +10,6 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Estimate
 from askless.core.model.model import Curve
 
-# Budgets whose reliability is drawn.
-N_RELIABILITIES = 4
 Cells = tuple[Sequence[str], list[tuple[str, ...]]]
 
 # By figure: how it is headed, and what it says.
@@ -189,10 +187,9 @@ def rank_purchases(curve: Curve) -> tuple[FloatArray, list[int]]:
 
 
 def choose_places(curve: Curve) -> list[int]:
-    """Return the positions of some budgets, without a budget of 0 where possible."""
+    """Return the positions of the middle budget and of the largest."""
     last = len(curve.budgets) - 1
-    places = np.linspace(min(1, last), last, N_RELIABILITIES).round().astype(int)
-    return list(dict.fromkeys(places.tolist()))
+    return list(dict.fromkeys(((last + 1) // 2, last)))
 
 
 def describe_event(ensemble: Ensemble) -> str:

@@ -4,6 +4,12 @@
 // What is wrong with a form is read first.
 document.querySelector("[data-focus]")?.focus();
 
+// To skip to the content leaves open which part of it is seen.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.querySelector("main").focus();
+});
+
 // A form that was sent is not sent again by a second click.
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented || event.target.dataset.sent) {
@@ -70,6 +76,14 @@ for (const box of document.querySelectorAll("[data-search]")) {
     for (const one of grid.children)
       one.hidden = !one.querySelector("label").textContent.toLowerCase().includes(words);
   });
+}
+
+// The section that is seen is marked among the links to all of them.
+for (const link of document.querySelectorAll(".tabbed .contents a")) {
+  const section = document.querySelector(link.hash);
+  const mark = () => section.checkVisibility() ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+  addEventListener("hashchange", mark);
+  mark();
 }
 
 for (const button of document.querySelectorAll("[data-print]")) {

@@ -10,6 +10,7 @@ from askless.app.words.charts.plot import (
     make_day_axis,
     make_name_axis,
     make_number_axis,
+    row_height,
 )
 from askless.app.words.charts.svg import INK, SERIES
 
@@ -40,7 +41,9 @@ def draw_names_chart(amounts: Sequence[tuple[str, float]], unit: str, noun: str)
     ends = amount_ends([amount for _, amount in amounts])
     y = make_name_axis([name for name, _ in amounts], is_down=True)
     plot = Plot(
-        names_size(amounts), make_number_axis(*ends, f"spend{in_unit(unit)}"), y
+        names_size([name for name, _ in amounts]),
+        make_number_axis(*ends, f"spend{in_unit(unit)}"),
+        y,
     )
     for row, (_, amount) in enumerate(amounts):
         plot.add_bar((0.0, row - 0.35), (amount, row + 0.35), SERIES[0])
@@ -67,7 +70,7 @@ def draw_shares_chart(points: Sequence[tuple[str, PlottedFigure]], name: str) ->
     """Draw a share for each of some names, with its interval; values from 0 to 1."""
     x = PERCENTS._replace(ends=(-2, 102), name=f"{name} (%)")
     y = make_name_axis([name for name, _ in points], is_down=True)
-    plot = Plot(names_size(points), x, y)
+    plot = Plot(names_size([name for name, _ in points]), x, y)
     for row, (_, point) in enumerate(points):
         if point.interval is not None:
             plot.add_line([(100 * end, row) for end in point.interval], SERIES[0])
@@ -105,9 +108,9 @@ def draw_gap_chart(gaps: Sequence[PlottedGap], margin: float) -> str:
     return plot.write("By how much the challenger's loss is lower, with its bounds")
 
 
-def names_size(names: Sequence[object]) -> tuple[int, int]:
+def names_size(names: Sequence[str]) -> tuple[int, int]:
     """Return the size of a chart with a row for each name."""
-    return WIDE[0], 80 + 26 * len(names)
+    return WIDE[0], 80 + row_height(names) * len(names)
 
 
 def amount_ends(amounts: Sequence[float]) -> tuple[float, float]:

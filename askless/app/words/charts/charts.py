@@ -13,6 +13,7 @@ from askless.app.words.charts.plot import (
     Plot,
     make_name_axis,
     make_number_axis,
+    row_height,
 )
 from askless.app.words.charts.svg import INK, SERIES, cut_to_width
 from askless.app.words.wording import percent
@@ -23,8 +24,6 @@ from askless.core.model.model import Curve
 
 # Width and height; of charts side by side the second.
 WIDE, SMALL, LOW = (460, 320), (380, 310), (420, 200)
-# Height of a row of names.
-ROW = 26
 # Width of a name within the name of an axis.
 PART = 150
 PERCENTS = Axis((0, 100), [(tick, str(tick)) for tick in range(0, 101, 20)])
@@ -108,9 +107,9 @@ def draw_reliability(bins: Sequence[ReliabilityBin], event: str, title: str) -> 
 
 def draw_prospect(now: float, answers: Sequence[tuple[str, float]], event: str) -> str:
     """Draw the chance of an event after each answer, and a level line of it now."""
-    names = [cut_to_width(name, PART, FONT) for name, _ in answers]
+    names = [name for name, _ in answers]
     x = PERCENTS._replace(name=f"chance of {cut_to_width(event, PART, FONT)} (%)")
-    size = (SMALL[0], 60 + ROW * len(names))
+    size = (SMALL[0], 60 + row_height(names) * len(names))
     plot = Plot(size, x, make_name_axis(names, is_down=True))
     plot.add_line(
         [(100 * now, end) for end in plot.y.ends], INK, stroke_dasharray="6 4"
@@ -188,7 +187,7 @@ def draw_purchases(
     features: Sequence[str], budgets: Sequence[str], shares: FloatArray, unit: str
 ) -> str:
     """Draw how often features are asked, (n_features, n_budgets), as shades."""
-    size = WIDE[0], 110 + 22 * len(features)
+    size = WIDE[0], 110 + row_height(features) * len(features)
     x = make_name_axis(budgets, f"budget{in_unit(unit)}")
     plot = Plot(size, x, make_name_axis(features, is_down=True))
     for row, column in np.argwhere(shares > 0).tolist():

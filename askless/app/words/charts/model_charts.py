@@ -177,8 +177,10 @@ def show_purchases(ensemble: Ensemble, curve: Curve) -> ChartWithTable | None:
     features, unit = ensemble.catalogue.features, ensemble.catalogue.cost_unit
     most, names = asked[:N_FEATURES], describe_budgets(curve)
     titles = [features[idx].title for idx in most]
+    # Whole amounts leave room for one another.
+    drawn = [name.removesuffix(".00") for name in names]
     rows = [(features[idx].title, *map(percent, shares[idx].tolist())) for idx in asked]
-    svg = draw_purchases(titles, names, shares[most], unit)
+    svg = draw_purchases(titles, drawn, shares[most], unit)
     note = "Of all cases, under each budget; a darker field is a larger share."
     if len(asked) > len(most):
         note += f" {len(asked) - len(most)} more features are in the table alone."

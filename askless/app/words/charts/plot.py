@@ -18,7 +18,9 @@ from askless.app.words.charts.svg import (
 # In pixels, at the size in which a chart is written.
 FONT, LINE_HEIGHT, GAP = 13, 17, 6
 # Widths of a name in a legend, and of a label beside or below an axis.
-NAME_WIDTH, BESIDE, BELOW = 250, 240, 150
+NAME_WIDTH, BESIDE, BELOW = 250, 190, 150
+# Lines of a label beside an axis, at most, and the height of a row of one line.
+MOST_LINES, ROW = 2, 26
 # Labels below an axis that have no room beside one another are turned so far.
 ANGLE = math.radians(35)
 SWATCH = 20
@@ -121,7 +123,9 @@ class Plot:
     ) -> None:
         self.size, self.x, self.y = size, x, y
         width, height = size
-        x_width, y_width = widest_label(x.ticks, BELOW), widest_label(y.ticks, BESIDE)
+        beside = [line for _, label in y.ticks for line in wrap_label(label)]
+        x_width = widest_text((label for _, label in x.ticks), BELOW)
+        y_width = widest_text(beside, BESIDE)
         self.left = y_width + 2 * GAP + (LINE_HEIGHT if y.name else 0)
         room = (width - self.left) / max(1, len(x.ticks))
         self.is_turned = x_width > room
@@ -223,9 +227,11 @@ class Plot:
         for value, label in self.y.ticks:
             yield from self._draw_rule((x_low, value), (x_high, value), self.y.has_grid)
             _, y = self.at(x_low, value)
-            shown = cut_to_width(label, BESIDE, FONT)
-            at = self.left - GAP, y + FONT / 3
-            yield draw_text(shown, *at, text_anchor="end")
+            lines = wrap_label(label)
+            y += FONT / 3 - (len(lines) - 1) * FONT / 2
+            for number, line in enumerate(lines):
+                at = self.left - GAP, y + number * FONT
+                yield draw_text(line, *at, text_anchor="end")
         for value, label in self.x.ticks:
             yield from self._draw_rule((value, y_low), (value, y_high), self.x.has_grid)
             x, _ = self.at(value, y_low)
@@ -264,6 +270,17 @@ class Plot:
             )
 
 
-def widest_label(ticks: Iterable[tuple[float, str]], most: float) -> float:
-    """Return the width of the widest label, which is cut beyond `most`."""
-    return min(most, max((text_width(text, FONT) for _, text in ticks), default=0.0))
+def wrap_label(label: str) -> list[str]:
+    """Return a label beside an axis in lines."""
+    return wrap_words(label, BESIDE, FONT, MOST_LINES)
+
+
+def row_height(names: Iterable[str]) -> int:
+    """Return the height of each row of a chart that has such names beside it."""
+    n_lines = max((len(wrap_label(name)) for name in names), default=1)
+    return ROW if n_lines < MOST_LINES else n_lines * FONT + GAP
+
+
+def widest_text(texts: Iterable[str], most: float) -> float:
+    """Return the width of the widest text, which is cut beyond `most`."""
+    return min(most, max((text_width(text, FONT) for text in texts), default=0.0))

@@ -1,0 +1,99 @@
+"""The page of a model in a browser: one section at a time, and all of them on paper."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.pages.conftest import open_page
+from tests.pages.site import Site
+from tests.pages.test_ways import press
+
+SECTIONS = {
+    "short": "In short",
+    "tests": "Prices and tests",
+    "cases": "How cases go",
+    "statistics": "For statisticians",
+    "versions": "Versions and files",
+}
+HEIGHT = "document.documentElement.scrollHeight"
+NAVIGATION = "nav[aria-label=Main]"
+
+
+@pytest.fixture
+def plain_page(browser: Browser, site: Site) -> Iterator[Page]:
+    """A page without JavaScript."""
+    yield from open_page(browser, site, java_script_enabled=False)
+
+
+def shows_only(page: Page, section: str) -> None:
+    for name in SECTIONS:
+        expect(page.locator(f"#{name}")).to_be_visible(visible=name == section)
+
+
+def test_a_section_is_seen_at_a_time_without_a_script(
+    plain_page: Page, site: Site
+) -> None:
+    plain_page.goto(f"/ui/models/{site.model_id}")
+    shows_only(plain_page, "short")
+    for name, words in SECTIONS.items():
+        plain_page.get_by_role("link", name=words).click()
+        shows_only(plain_page, name)
+
+
+def test_an_address_leads_to_a_section_which_is_marked(page: Page, site: Site) -> None:
+    marked = page.locator(".contents [aria-current]")
+    for name, words in SECTIONS.items():
+        page.goto(f"/ui/models/{site.model_id}#{name}")
+        shows_only(page, name)
+        expect(marked).to_have_text(words)
+    page.go_back()
+    expect(marked).to_have_text("For statisticians")
+
+
+def test_keys_lead_to_a_section_and_skip_to_what_is_seen(
+    page: Page, site: Site
+) -> None:
+    page.goto(f"/ui/models/{site.model_id}")
+    press(page, "How cases go")
+    shows_only(page, "cases")
+    press(page, "The same as a table")
+    expect(page.get_by_role("table").first).to_be_visible()
+    page.locator(".skip").press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    shows_only(page, "cases")
+
+
+def test_no_section_is_longer_than_3000_pixels(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    heights = {}
+    for name in SECTIONS:
+        page.goto(f"/ui/models/{site.model_id}#{name}")
+        heights[name] = page.evaluate(HEIGHT)
+
+    assert max(heights.values()) <= 3000, heights
+
+
+def test_paper_has_all_sections_and_tables(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}#tests")
+    page.emulate_media(media="print")
+
+    for name in SECTIONS:
+        expect(page.locator(f"#{name}")).to_be_visible()
+    expect(page.get_by_text("What was said and what came").last).to_be_visible()
+    expect(page.locator(".contents")).to_be_hidden()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_has_the_whole_navigation(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto("/ui")
+    links = page.locator(f"{NAVIGATION} a")
+    boxes = [link.bounding_box() for link in links.all()]
+
+    assert len(boxes) == 8
+    for box in boxes:
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["height"] >= 24

@@ -104,10 +104,10 @@ def comparison_of_one_with_itself(visit: Visit, site: Site) -> None:
 @state
 def plan(visit: Visit, site: Site) -> None:
     visit.open(f"/ui/models/{site.model_id}/plan?budget=0")
-    visit.shows("It pays for nothing.", "Decide: ")
+    visit.shows("It pays for nothing.")
     visit.check()
     visit.open(f"/ui/models/{site.model_id}/plan?budget=&questions=5")
-    visit.shows("without a limit", "Ask: ")
+    visit.shows("without a limit", "Asked first", "Ask: ")
 
 
 @state

@@ -18,6 +18,8 @@ from askless.core.session.plans.flow import FlowAnswers, FlowNode
 
 # Most categories that are named; further ones are only counted.
 MOST_CODES = 4
+# A border is rounded to less than the range of a number over this.
+BORDERS = 20
 # Why nothing more is asked, in as few words as a box has room for.
 ENDS = {
     "certain": "Nothing left to ask can change it.",
@@ -81,14 +83,13 @@ def describe_plan(
 
 
 def describe_chance(ensemble: Ensemble, node: FlowNode) -> str:
-    """Return the label so far, with the range of its chance."""
-    label = node.forecast.label
-    low = high = node.forecast.probabilities[label]
+    """Return the chances of a class, by the answers that lead here."""
+    class_idx = node.forecast.label
+    low = high = node.forecast.probabilities[class_idx]
     if node.answers is not None:
-        low, high = node.answers.chances
-    return (
-        f"{percent_span(percent(low), percent(high))} {ensemble.classes[label].display}"
-    )
+        class_idx, (low, high) = node.answers.class_idx, node.answers.chances
+    chances = percent_span(percent(low), percent(high))
+    return f"{chances} {ensemble.classes[class_idx].display}"
 
 
 def describe_answers(feature: Feature, answers: FlowAnswers | None) -> str:
@@ -114,9 +115,20 @@ def are_all_values(feature: Feature, answers: FlowAnswers) -> bool:
 
 
 def describe_range(feature: Feature, low: float, high: float) -> str:
-    """Return in words the numbers above `low`, up to `high`."""
+    """Return in words the numbers above `low`, up to `high`, rounded to be read."""
     unit = f" {feature.unit}" if feature.unit else ""
-    ends = [format_number(float(f"{value:.4g}")) for value in (low, high)]
+    ends = [format_number(round_border(feature, value)) for value in (low, high)]
     if math.isinf(low):
         return f"up to {ends[1]}{unit}"
     return f"above {ends[0]}{'' if math.isinf(high) else f' to {ends[1]}'}{unit}"
+
+
+def round_border(feature: Feature, value: float) -> float:
+    """Return a border to a power of ten that is a twentieth of the range, or less."""
+    if math.isinf(value):
+        return value
+    least, most = feature.value_range or (0.0, 0.0)
+    width = most - least
+    if width <= 0:
+        return float(f"{value:.3g}")
+    return round(value, -math.floor(math.log10(width / BORDERS)))

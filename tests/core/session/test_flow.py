@@ -52,12 +52,26 @@ def test_answers_lead_where_a_session_goes() -> None:
         (child,) = (child for child in root.children if holds(child.answers, value))
         forecast = machine.forecast(ensemble, after)
         question = machine.next_question(ensemble, after)
-        assert child.forecast.label == forecast.label
         assert child.stop_reason == after.stop_reason
         if after.stop_reason is None:
             assert child.question.feature_idx == question.feature_idx
+            assert child.answers.class_idx == 1
+        else:
+            assert child.answers.class_idx == forecast.label == child.forecast.label
         low, high = child.answers.chances
-        assert low <= forecast.probabilities[forecast.label] <= high
+        assert low <= forecast.probabilities[child.answers.class_idx] <= high
+
+
+def test_of_several_classes_the_label_before_the_question_has_the_chances() -> None:
+    stumps = [Stump(0, 0.5, (-1, 1, -1)), Stump(1, 0.5, (1, -1, -1))]
+    ensemble = ensemble_of(stumps, n_classes=3, priors=(0.2, 0.3, 0.5))
+    root = compute_flow(ensemble, None)
+
+    assert root.forecast.label == 2
+    assert any(child.question for child in root.children)
+    for child in root.children:
+        usual = child.forecast.label if child.question is None else 2
+        assert child.answers.class_idx == usual
 
 
 @pytest.mark.parametrize("policy", ["ordered", "sample"])
@@ -70,14 +84,22 @@ def test_nothing_dearer_than_the_budget_is_asked(policy: str) -> None:
             assert (node.question is None) == (node.stop_reason is not None)
 
 
-def test_depth_is_bounded_and_what_goes_on_is_told() -> None:
+def find_parting(root: FlowNode) -> FlowNode:
+    """Return the first node whose answers lead different ways."""
+    while len(root.children) == 1:
+        (root,) = root.children
+    return root
+
+
+def test_depth_counts_from_where_answers_part_and_what_goes_on_is_told() -> None:
     def levels(node: FlowNode) -> int:
         return max((1 + levels(child) for child in node.children), default=0)
 
-    for depth in (1, 2, 4):
+    for depth in (1, 2, 3):
         root = compute_flow(clinic(), None, FlowBounds(depth=depth))
-        assert levels(root) == depth
-        assert any(node.goes_on for node in nodes(root))
+        assert levels(root) > levels(find_parting(root)) == depth
+        # The third question after the parting is the last.
+        assert any(node.goes_on for node in nodes(root)) == (depth < 3)
     assert not compute_flow(clinic(), 0).goes_on
 
 
@@ -95,9 +117,13 @@ def test_a_larger_flow_says_the_same_of_its_first_questions() -> None:
         )
         return replace(node, children=children)
 
-    small, large = (compute_flow(clinic(), None, FlowBounds(depth)) for depth in (2, 4))
+    small, large = (
+        find_parting(compute_flow(clinic(), None, FlowBounds(depth)))
+        for depth in (1, 3)
+    )
 
-    assert bare(large, 2) == small
+    assert large != small
+    assert bare(large, 1) == small
 
 
 def test_borders_of_a_number_are_its_cuts() -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from askless.app.documents.model.card import read_sessions
 from askless.app.http.plumbing.auth import needs
 from askless.app.http.plumbing.deps import Loaded, ReadDb
 from askless.app.pages.cases.start import parse_money
@@ -17,15 +18,17 @@ from askless.app.words.budgets import list_budget_words
 from askless.app.words.charts.flow_chart import compute_layout, draw_layout
 from askless.app.words.charts.svg import to_standalone
 from askless.app.words.figures import Cells
-from askless.app.words.outlines import build_outline_cells
+from askless.app.words.outlines import build_question_cells
 from askless.app.words.plan_words import PlanNode, describe_plan
+from askless.app.words.sessions import describe_sessions
 from askless.app.words.trust import error_under
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import to_micros
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.model import Model
-from askless.core.session.plans.flow import FlowBounds, compute_flow
+from askless.core.session.plans.flow import FlowBounds, FlowNode, compute_flow
 from askless.core.session.spending import compute_limit
+from askless.core.session.state import Question
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")
@@ -48,10 +51,14 @@ class PlanRequest(NamedTuple):
 class PlanView(NamedTuple):
     """The parts of a plan's page."""
 
-    root: PlanNode
-    svg: str
-    outline: Cells
     budget: str
+    #: how the rows of training went under it; None: not known
+    cases: str | None
+    #: the questions that are asked first, whatever the answers are
+    first: Cells
+    #: where answers change what is asked next; None: nowhere
+    root: PlanNode | None
+    svg: str
     error: str | None
     is_drawn: bool
 
@@ -136,14 +143,42 @@ def build_plan_view(
     flow = compute_flow(
         ensemble, plan_request.budget, FlowBounds(depth=plan_request.depth)
     )
-    root = describe_plan(ensemble, flow)
+    questions, parting = split_plan(flow)
+    root = describe_plan(ensemble, parting or flow)
     error = error_under(model, limit)
     label = f"Plan of {head.name}, {budget_name}; the list below says the same"
     return PlanView(
-        root=root,
+        cases=describe_course(model, limit),
+        first=isolate_cells(build_question_cells(ensemble.catalogue, questions)),
+        root=None if parting is None else root,
         svg=draw_layout(compute_layout(root), label),
-        outline=isolate_cells(build_outline_cells(model, plan_request.budget)),
         budget=budget_name,
-        error=None if error is None else percent(error),
+        # A number and its sign stay on one line.
+        error=error and percent(error).replace(" ", "\N{NO-BREAK SPACE}"),
         is_drawn=ensemble.policy_at(limit) == "sample",
     )
+
+
+def split_plan(root: FlowNode) -> tuple[list[Question], FlowNode | None]:
+    """Return the questions that no answer changes, and the node where answers do.
+
+    None: they do nowhere.
+    """
+    node, questions = root, []
+    while node.question is not None:
+        if len(node.children) > 1 and any(child.question for child in node.children):
+            return questions, node
+        questions.append(node.question)
+        if len(node.children) != 1:
+            break
+        (node,) = node.children
+    return questions, None
+
+
+def describe_course(model: Model, limit: int | None) -> str | None:
+    """Return how cases go under a budget of the curve, in micro-units; else None."""
+    sessions = read_sessions(model)
+    for place, amount in enumerate(() if sessions is None else sessions.budgets):
+        if (None if amount is None else to_micros(amount)) == limit:
+            return describe_sessions(sessions, place, model.ensemble)
+    return None

@@ -17,15 +17,16 @@ from askless.core.session.state import Answer, Forecast, Question, State, StopRe
 N_TRIED = 17
 # Places that are distinguished on a number without cuts.
 N_PLACES = 129
-# Answers lead the same way if these agree: the next feature, why none, the label.
-Key = tuple[int | None, StopReason | None, int]
+# Answers lead the same way if these agree: the next feature; where nothing more is
+# asked, why, and the label.
+Key = tuple[int | None, StopReason | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class FlowBounds:
     """How large a flow may get."""
 
-    #: questions, one after the other
+    #: questions, one after the other, from the first whose answers part
     depth: int = 3
     n_nodes: int = 60
 
@@ -40,7 +41,9 @@ class FlowAnswers:
     codes: tuple[int, ...] = ()
     #: whether no answer leads there too
     has_none: bool = False
-    #: least and greatest chance of the label after one of these; (low, high)
+    #: the class that `chances` are of: the label where nothing more is asked
+    class_idx: int = 0
+    #: least and greatest chance of that class after one of these; (low, high)
     chances: tuple[float, float] = (0.0, 1.0)
 
 
@@ -70,11 +73,12 @@ def compute_flow(
 ) -> FlowNode:
     """Return the tree of a session's questions: what is asked after which answers.
 
-    Answers lead the same way where the next question, or the reason for none, and the
-    label are the same. The tree below several such answers is computed for the answer
-    of median chance. In a bundle only the first feature's answers are distinguished;
-    the others are typical values. The tree grows level by level, until the next
-    question's answers might be too many.
+    Answers lead the same way where the next question is the same, or if there is none,
+    the reason and the label. Of two classes the chances on the way are of the positive
+    one, of several of the label before the question. The tree below several such
+    answers is computed for the answer of median chance. In a bundle only the first
+    feature's answers are distinguished; the others are typical values. The tree grows
+    level by level, until the next question's answers might be too many.
 
     Parameters
     ----------
@@ -93,7 +97,8 @@ def compute_flow(
             continue
         draft.children = finder.follow(draft.state, question)
         n_nodes += len(draft.children)
-        waiting += [(child, depth + 1) for child in draft.children]
+        below = depth + 1 if depth or len(draft.children) > 1 else 0
+        waiting += [(child, below) for child in draft.children]
     return to_node(ensemble, root)
 
 
@@ -154,7 +159,7 @@ class Finder:
         """Return the key of a state: answers with the same key lead the same way."""
         asked = state.next_feature_idx if state.stop_reason is None else None
         label = machine.forecast(self.ensemble, state).label
-        return asked, state.stop_reason, label
+        return asked, state.stop_reason, label if asked is None else None
 
     def follow(self, state: State, question: Question) -> list[Draft]:
         """Return the nodes after a question's answers, the last one without a value."""
@@ -166,10 +171,13 @@ class Finder:
         ranges: dict[Key, list[tuple[float, float]]] = {}
         if feature.type == "number":
             ranges = self.part(state, question, ways)
-        drafts = []
+        drafts, usual = [], 1
+        if self.ensemble.n_outputs > 1:
+            usual = machine.forecast(self.ensemble, state).label
         for key, tried in ways.items():
             values = [value for _, value in tried if not math.isnan(value)]
-            chances = [self.chance_of(after, key[2]) for after, _ in tried]
+            class_idx = usual if key[2] is None else key[2]
+            chances = [self.chance_of(after, class_idx) for after, _ in tried]
             drafts.append(
                 Draft(
                     self.state_of_median_chance(tried, chances),
@@ -177,15 +185,16 @@ class Finder:
                         ranges=tuple(ranges.get(key, ())),
                         codes=() if ranges else tuple(int(value) for value in values),
                         has_none=len(values) < len(tried),
+                        class_idx=class_idx,
                         chances=(min(chances), max(chances)),
                     ),
                 )
             )
         return drafts
 
-    def chance_of(self, state: State, label: int) -> float:
+    def chance_of(self, state: State, class_idx: int) -> float:
         """Return the chance of a class where a session stands."""
-        return machine.forecast(self.ensemble, state).probabilities[label]
+        return machine.forecast(self.ensemble, state).probabilities[class_idx]
 
     def state_of_median_chance(
         self, states: list[tuple[State, float]], chances: list[float]

@@ -139,13 +139,14 @@ def compute_somers_d(values: FloatArray, targets: IntArray) -> float:
 
 # A column with at least this `score_column` may be a leak.
 LEAK = 0.95
-NEARLY_EMPTY = 0.95
+NEARLY_EMPTY = 0.9
 # A column of words and at most so many distinct numbers is read as categories.
 FEW_NUMBERS = 20
 MAX_STRAYS = 50
-# Values of `rare` that are tried, and the most categories that may be left.
+# Values of `rare` that are tried, and how many categories may be left, first and last;
+# one more is for the rare ones.
 RARES = (5, 10, 20, 50, 100, 200, 500, 1000)
-KEPT_CATEGORIES = 100
+KEPT_CATEGORIES = (100, MAX_CODES - 1)
 # Last words of the names of identifiers.
 ID_WORDS = frozenset(
     {"id", "ids", "uid", "uuid", "guid", "key", "nr", "nbr", "index", "idx", "mrn"}
@@ -310,15 +311,17 @@ def draft_categories(feature: Feature, column: Column) -> tuple[Feature, int, st
         return feature, 0, signs or reason
     rare = 0
     if n_categories > MAX_CODES:
-        counts_by_least = {
+        kept_counts = {
             least: [n for n in counts.values() if n >= least] for least in RARES
         }
         enough = (
-            least for least in RARES if len(counts_by_least[least]) <= KEPT_CATEGORIES
+            least
+            for most in KEPT_CATEGORIES
+            for least, kept in kept_counts.items()
+            if len(kept) <= most and 2 * sum(kept) >= n_rows
         )
         rare = next(enough, 0)
-        # Free text, too, if no `rare` leaves few enough (0 is no key of `kept`).
-        if 2 * sum(counts_by_least.get(rare, ())) < n_rows:
+        if not rare:
             text = f"free text: {n_categories} values, few of them common"
             return feature, 0, signs or text
     return learn_categories(feature, column, rare)[0], rare, ""
@@ -350,9 +353,11 @@ def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
     if kind != "number" or np.any(present % 1 != 0):
         return ""
     reason = identifier_reason(name, n_distinct, present.size)
-    # Whole numbers that all differ may be measured, unless they are nearly consecutive.
+    # Whole numbers that all differ may be measured, unless they are nearly consecutive
+    # or ascend from row to row.
     is_dense = np.ptp(present) < 2 * present.size
-    return reason if is_dense or has_id_name(name) else ""
+    is_serial = is_dense or bool(np.all(np.diff(present) > 0))
+    return reason if is_serial or has_id_name(name) else ""
 
 
 def list_oddities(values: FloatArray, targets: IntArray, n_classes: int) -> list[str]:

@@ -57,15 +57,13 @@ def list_column_warnings(feature: Feature, values: FloatArray) -> list[str]:
         return [f"{name}: every value is missing, so it is never bought"]
     if least == greatest:
         return [f"{name}: constant, so it is never bought"]
-    # Sorting takes long. Whole numbers in a narrow range repeat.
-    has_room = greatest - least >= values.size - 1 and values.size > LEAST_ROWS
-    if has_room and is_unique_per_row(feature, values):
-        return [f"{name}: looks like an identifier, each row has its own value"]
     return [f"{name}: {note}" for note in note_values(feature, values)]
 
 
 def note_values(feature: Feature, values: FloatArray) -> list[str]:
     """Return notes on values whose cells may mean something else than was read."""
+    if is_unique_per_row(feature, values):
+        return ["looks like an identifier, each row has its own value"]
     if feature.type == "number":
         return [*note_numbers(values)]
     n_categories = len(feature.categories)
@@ -90,7 +88,14 @@ def is_nearly_unique(n_categories: int, values: FloatArray) -> bool:
 
 
 def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
-    """Return whether whole numbers or categories differ in all rows, none missing."""
+    """Return whether whole numbers or categories differ in all rows, none missing.
+
+    Few rows may all differ by chance.
+    """
+    # Sorting takes long. Whole numbers in a narrow range repeat.
+    has_room = np.ptp(values) >= values.size - 1 and values.size > LEAST_ROWS
+    if not has_room:
+        return False
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
     if not is_whole and feature.type != "category":
         return False

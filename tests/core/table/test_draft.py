@@ -85,7 +85,9 @@ LONG = np.arange(600) % 2
         ("x", words("a"), "constant"),
         ("x", number(*range(500, 600)), "an identifier"),
         ("RowNr", number(*(10**6 * np.arange(100))), "an identifier"),
-        ("x", number(*(10**6 * np.arange(100))), ""),
+        ("x", number(*(10**6 * np.arange(100))), "an identifier"),
+        ("x", number(*(10**6 * np.arange(100)[::-1])), ""),
+        ("x", number(*(10**6 * np.r_[0, np.arange(99)])), ""),
         ("patient_id", number(*(10**6 * (np.arange(100) // 1.5 // 1))), "`group_by`"),
         ("x", text(*map("p{}".format, range(100))), "an identifier"),
         ("patient id", text(*(f"p{k // 1.5:.0f}" for k in range(100))), "`group_by`"),
@@ -97,6 +99,23 @@ def test_what_is_no_feature_is_ignored_with_a_reason(name, column, reason):
     found = draft(column, name).reason
 
     assert found == "" if reason == "" else reason in found
+
+
+def test_whole_numbers_that_all_differ_are_noted_as_check_warns_of_them():
+    (note,) = draft(number(*(10**6 * np.arange(100)[::-1]))).notes
+
+    assert note == "looks like an identifier, each row has its own value"
+
+
+def test_codes_that_repeat_are_categories_even_where_there_are_many():
+    """No `rare` leaves 100 categories of half of the rows, but one leaves 180."""
+    common = [f"{k % 42 + 1}{'ABCDEFGHI'[k % 9]}" for k in range(126)]
+    common += [f"{k}K" for k in range(54)]
+    cells = [*common * 6, *(f"{k}Z" for k in range(160))]
+
+    found = draft(text(*cells), targets=np.arange(len(cells)) % 2)
+
+    assert (found.type, found.rare, found.reason) == ("category", 5, "")
 
 
 def test_rare_categories_are_joined_where_there_are_too_many():

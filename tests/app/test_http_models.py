@@ -16,7 +16,12 @@ from askless.app.records import Moment
 from askless.app.service import models, sessions
 from askless.app.service.loaded import LoadedModels
 from askless.app.store.database.transactions import Transaction
-from askless.core.model.figures import Estimate, Figures, ReliabilityBin
+from askless.core.model.figures import (
+    Estimate,
+    Figures,
+    RareFigures,
+    ReliabilityBin,
+)
 from askless.core.model.model import Curve, Model
 from askless.core.session import machine
 from askless.core.session.state import StopRule
@@ -121,6 +126,7 @@ def test_the_curve_has_the_figures_that_the_model_brings(client: TestClient) -> 
         specificity=share,
         expected_cost=amount,
         reliability=(ReliabilityBin(1.0, 0.25, share),),
+        rare=RareFigures(0.2, share, None),
     )
     curve = Curve((None,), (0.5,), (0.4,), (0.0,), (0,), 10, predictive=(figures,))
     text = model_text(Model("measured", clinic(), "disease", curve=curve))
@@ -135,6 +141,7 @@ def test_the_curve_has_the_figures_that_the_model_brings(client: TestClient) -> 
         **dict.fromkeys(("log_loss", "expected_cost"), cost),
         "sensitivity": None,
         "reliability": [{"share": 1.0, "mean_chance": 0.25, "observed": told}],
+        "rare": {"threshold": 0.2, "precision": told, "recall": None},
     }
 
 

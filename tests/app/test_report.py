@@ -11,9 +11,15 @@ from askless.app.documents.files import model_text
 from askless.app.pages.models.report import render_report
 from askless.app.terminal.transcript import value_text
 from askless.app.words.charts.charts import NamedCurve
+from askless.app.words.figures import RARE_NOTE
 from askless.app.words.wording import percent
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.figures import Estimate, Figures, ReliabilityBin
+from askless.core.model.figures import (
+    Estimate,
+    Figures,
+    RareFigures,
+    ReliabilityBin,
+)
 from askless.core.model.hypotheses import Stump
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.effects import compute_effects
@@ -124,6 +130,19 @@ def test_page_has_figures_and_purchases_as_charts_and_as_tables() -> None:
     # Error; reliability under the middle and the largest budget; margins; purchases;
     # effects.
     assert page.count("<svg") == 6
+
+
+def test_page_of_a_rare_class_has_its_threshold_in_place_of_the_interval() -> None:
+    rare = replace(FIGURES, rare=RareFigures(0.127, ESTIMATE, None))
+    curve = replace(WHOLE, predictive=(rare,) * 3)
+
+    told = words(render_report(Model("m", short(), "disease", curve=curve)))
+
+    assert "|threshold|precision|recall|" in told.replace("\n", "")
+    assert "0.127|75 %|-|" in told.replace("\n", "")
+    assert "precision: of cases from the threshold on" in told
+    assert RARE_NOTE in told
+    assert RARE_NOTE not in words(render_report(Model("m", short(), "d", curve=WHOLE)))
 
 
 def test_rows_of_a_table_stand_beside_those_of_training() -> None:

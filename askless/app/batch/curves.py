@@ -13,6 +13,7 @@ from askless.core.session import machine
 from askless.core.session.policies import default_policy
 from askless.core.session.position import Position
 from askless.core.session.promises import choose_measured_errors
+from askless.core.session.spending import compute_limit
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import Conditions
 from askless.core.simulation.curves import Endings, make_curve, simulate_rows
@@ -45,7 +46,8 @@ def measure_rows(
     ends = play_conditions(ensemble, dataset, played)
     curve = make_curve(dataset, played.budgets, ends)
     assert ends.scored is not None, "models of files are of one class per row"
-    figures = compute_figures(ensemble, ends.scored, threshold)
+    thresholds = list_thresholds(ensemble, played)
+    figures = compute_figures(ensemble, ends.scored, threshold, thresholds)
     return replace(curve, predictive=figures)
 
 
@@ -94,6 +96,20 @@ def list_promised_errors(ensemble: Ensemble, played: Conditions) -> list[float |
             measured = choose_measured_errors(ensemble, policy, limit, aim)
             promised.append(None if measured is None else measured.rate_at(0))
     return promised
+
+
+def list_thresholds(ensemble: Ensemble, played: Conditions) -> list[float | None]:
+    """Return the curve's threshold of a rare class under each condition; None: none.
+
+    It is that of what a session spends, since its chances are those of the curve there.
+    """
+    aims, thresholds = played.aims or [None] * len(played.budgets), list[float | None]()
+    for budget, aim in zip(played.budgets, aims, strict=True):
+        policy = played.policy or default_policy(ensemble, budget, aim, played.spend)
+        limit = compute_limit(ensemble, budget, aim, played.spend, policy)
+        measured = choose_measured_errors(ensemble, policy, limit, aim)
+        thresholds.append(None if measured is None else measured.threshold_at(limit))
+    return thresholds
 
 
 def describe_asking(

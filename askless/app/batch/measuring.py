@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.app.batch.budgets import Naming, largest_budget
+from askless.app.batch.curves import list_thresholds
 from askless.app.batch.labelled import (
     LabelledTerms,
     check_options,
@@ -276,7 +277,8 @@ class WholeSums:
         scored = self.collect_scored()
         # Rows without weight have no figures.
         if scored is not None:
-            figures = compute_figures(ensemble, scored, threshold)
+            thresholds = list_thresholds(ensemble, work.played)
+            figures = compute_figures(ensemble, scored, threshold, thresholds)
             curve = replace(curve, predictive=figures)
         early = None
         if work.early:

@@ -19,6 +19,7 @@ PARQUET = ".parquet"
 MEASURED = (
     *("auroc", "log_loss", "brier", "calibration_error"),
     *("sensitivity", "specificity", "expected_cost"),
+    *("precision", "recall"),
 )
 
 # Decimals of probabilities and amounts in a CSV.
@@ -130,9 +131,13 @@ def curve_to_arrow(document: Mapping[str, Any]) -> Any:
     ]
     for name in ("error", "error_calibrated", "mean_spend", "max_spend"):
         columns[name] = document[name]
-    figures = document["predictive"] or []
+    figures = [
+        figure | (figure["rare"] or {}) for figure in document["predictive"] or []
+    ]
+    if any(figure["rare"] for figure in figures):
+        columns["threshold"] = [figure.get("threshold") for figure in figures]
     for name in MEASURED:
-        values = [figure[name] for figure in figures]
+        values = [figure.get(name) for figure in figures]
         # A figure that no budget has gets no columns.
         if any(values):
             columns[name] = [value and value["value"] for value in values]

@@ -13,6 +13,7 @@ from rich.table import Column, Table
 
 from askless.app.words.facts import bracket
 from askless.app.words.figures import (
+    RARE_NOTE,
     VOTE_ERROR,
     VOTE_NOTE,
     Cells,
@@ -20,6 +21,7 @@ from askless.app.words.figures import (
     build_figure_cells,
     describe_betters,
     explain_figures,
+    has_rare_class,
     shown_figures,
     to_percent,
 )
@@ -80,12 +82,16 @@ def build_curve_table(
     curve: Curve, unit: str, aims: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Table:
     """Return error, chances and spend by budget, or by aim, above some notes."""
-    cells = label_rows_by_aim(build_curve_cells(curve, unit), aims)
+    head, rows = label_rows_by_aim(build_curve_cells(curve, unit), aims)
     # With an aim, a budget is a limit and not what sessions are to reach.
     betters = [] if aims else describe_betters(curve, unit)
-    vote = [VOTE_NOTE] if VOTE_ERROR in cells[0] else []
-    lines = [*vote, *betters, *notes]
-    return build_table("Error against budget", cells, notes=lines, is_dense=True)
+    extra = [VOTE_NOTE] if VOTE_ERROR in head else []
+    if has_rare_class(curve):
+        extra = [RARE_NOTE]
+        # Words below one another, so that so many columns fit.
+        head = [name.replace(" ", "\n") for name in head]
+    lines = [*extra, *betters, *notes]
+    return build_table("Error against budget", (head, rows), notes=lines, is_dense=True)
 
 
 def build_figures_table(

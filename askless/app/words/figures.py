@@ -7,7 +7,7 @@ import numpy as np
 from askless.app.words.wording import money, number_range, percent, percent_range
 from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.figures import Estimate
+from askless.core.model.figures import Estimate, Figures
 from askless.core.model.model import Curve
 
 Cells = tuple[Sequence[str], list[tuple[str, ...]]]
@@ -27,8 +27,24 @@ MEANINGS = {
     "sensitivity": ("sensi-\ntivity", "of {its}, how many are found"),
     "specificity": ("speci-\nficity", "of {rest}, how many are cleared"),
     "expected_cost": ("cost of\nerrors", "mean of `error_costs` over all rows"),
+    "precision": (
+        "preci-\nsion",
+        "of cases from the threshold on, how many are of the rarer class",
+    ),
+    "recall": ("recall", "of the rarer class, how many cases are from there on"),
 }
-SHARES = ("sensitivity", "specificity")
+LABELLED = ("sensitivity", "specificity")
+OF_RARE = ("precision", "recall")
+SHARES = (*LABELLED, *OF_RARE)
+# What a table says that has a threshold in place of the error's interval.
+RARE_NOTE = (
+    "One class is rare, so the error says little of it. threshold: the least chance of "
+    "it that counts as found; where none is named, the one of best F1 on held-out rows "
+    "of training, none of which is judged by a threshold that it chose. precision: how "
+    "many of the found are of the class; recall: how many of the class are found. "
+    "Labels are the likelier class; if one error is worse than the other, say in the "
+    "spec's `error_costs` what each costs."
+)
 # The column of the votes' own error, and what it and its neighbour say.
 VOTE_ERROR = "error of the vote"
 VOTE_NOTE = (
@@ -50,11 +66,24 @@ def name_figure(name: str) -> str:
 def shown_figures(curve: Curve) -> list[str]:
     """Return the names of the figures that a curve has at one budget or more."""
     figures = curve.predictive or ()
-    return [
+    shown = [
         measure
         for measure in MEANINGS
-        if any(getattr(figure, measure) for figure in figures)
+        if any(get_estimate(figure, measure) for figure in figures)
     ]
+    hidden = LABELLED if has_rare_class(curve) else ()
+    return [measure for measure in shown if measure not in hidden]
+
+
+def has_rare_class(curve: Curve) -> bool:
+    """Return whether the figures of a curve are those of a threshold."""
+    return any(figure.rare for figure in curve.predictive or ())
+
+
+def get_estimate(figure: Figures, measure: str) -> Estimate | None:
+    """Return a figure by its name; None where it was not measured."""
+    owner = figure.rare if measure in OF_RARE else figure
+    return None if owner is None else getattr(owner, measure)
 
 
 def describe_estimate(estimate: Estimate | None, is_share: bool, layout: str) -> str:
@@ -119,18 +148,23 @@ def describe_betters(curve: Curve, unit: str) -> list[str]:
 def build_curve_cells(curve: Curve, unit: str) -> Cells:
     """Return the table of a curve by budget: error, AUROC, log-loss and spend.
 
-    The vote's own error has a column only where it differs from that of the labels.
+    The vote's own error has a column only where it differs from that of the labels. Of
+    a rare class there are threshold, precision and recall instead, and no interval.
     """
     head = [f"budget {unit}".strip(), "error"]
     columns = [describe_budgets(curve), list(map(to_percent, curve.errors_calibrated))]
-    by_vote = list(map(to_percent, curve.errors))
-    if by_vote != columns[1]:
+    by_vote, is_rare = list(map(to_percent, curve.errors)), has_rare_class(curve)
+    if by_vote != columns[1] and not is_rare:
         head.append(VOTE_ERROR)
         columns.append(by_vote)
-    head.append("95 % interval")
-    columns.append(
-        [f"{100 * low:.1f} to {100 * high:.1f} %" for low, high in curve.intervals]
-    )
+    if is_rare:
+        head += ["threshold", "precision", "recall"]
+        columns += list_rare_columns(curve)
+    else:
+        head.append("95 % interval")
+        columns.append(
+            [f"{100 * low:.1f} to {100 * high:.1f} %" for low, high in curve.intervals]
+        )
     shown = shown_figures(curve)
     for measure in ("auroc", "log_loss"):
         if measure in shown:
@@ -141,6 +175,23 @@ def build_curve_cells(curve: Curve, unit: str) -> Cells:
     columns.append([money(round(mean_spend, -4)) for mean_spend in curve.mean_spends])
     columns.append(list(map(money, curve.max_spends)))
     return head, list(zip(*columns, strict=True))
+
+
+def list_rare_columns(curve: Curve) -> list[list[str]]:
+    """Return threshold, precision and recall of the rarer class, by budget."""
+    figures = curve.predictive or ()
+    thresholds = [
+        "-" if figure.rare is None else f"{figure.rare.threshold:.3f}"
+        for figure in figures
+    ]
+    shares = [
+        [
+            describe_estimate(get_estimate(figure, measure), True, "{}")
+            for figure in figures
+        ]
+        for measure in OF_RARE
+    ]
+    return [thresholds, *shares]
 
 
 def format_estimate(estimate: Estimate | None) -> str:
@@ -165,7 +216,9 @@ def build_figure_cells(curve: Curve, unit: str, *, is_high: bool = False) -> Cel
         (
             named,
             *(
-                describe_estimate(getattr(figure, measure), measure in SHARES, layout)
+                describe_estimate(
+                    get_estimate(figure, measure), measure in SHARES, layout
+                )
                 for measure in shown
             ),
         )

@@ -54,6 +54,23 @@ class ReliabilityBin:
 
 
 @dataclass(frozen=True, slots=True)
+class RareFigures:
+    """What a threshold makes of the chances of the rarer of two classes.
+
+    In a model's curve the threshold has the best F1 on held-out rows, and the rows of
+    each fold are judged by the one that the other folds choose. In other rows it is
+    that of the curve.
+    """
+
+    #: least chance of the class at which a row counts as found
+    threshold: Share
+    #: share of the class among the rows found; None: none is
+    precision: ShareEstimate | None
+    #: share of the class's rows that are found; None: it has none
+    recall: ShareEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """Predictive quality at the end of sessions under one budget.
 
@@ -77,3 +94,5 @@ class Figures:
     #: mean cost of the labels' errors; None without error costs
     expected_cost: CostEstimate | None
     reliability: tuple[ReliabilityBin, ...]
+    #: None: neither of two classes is rare, or errors have costs, which set labels
+    rare: RareFigures | None = None

@@ -12,11 +12,20 @@ class MeasuredErrors:
 
     budgets: tuple[int | None, ...]
     errors: tuple[float, ...]
+    #: least chances at which the rarer of two classes counts as found; (): none is rare
+    thresholds: tuple[float, ...] = ()
 
     def rate_at(self, budget: int | None) -> float:
         """Return the error under any budget: that of the largest one not above it."""
-        error = self.errors[0]
-        for limit, measured in zip(self.budgets, self.errors, strict=True):
+        return self.errors[self._place_at(budget)]
+
+    def threshold_at(self, budget: int | None) -> float | None:
+        """Return the threshold under any budget, likewise; None: no class is rare."""
+        return self.thresholds[self._place_at(budget)] if self.thresholds else None
+
+    def _place_at(self, budget: int | None) -> int:
+        place = 0
+        for idx, limit in enumerate(self.budgets):
             if budget is None or (limit is not None and limit <= budget):
-                error = measured
-        return error
+                place = idx
+        return place

@@ -162,10 +162,10 @@ class Model:
 
 
 def bind_errors(model: Model) -> Model:
-    """Return the model whose ensemble has the errors of the model's curve.
+    """Return the model whose ensemble has errors and thresholds of the model's curve.
 
-    They are errors of labels; where errors have costs, mean costs. Without a curve that
-    says so for a budget of 0 there are none, and sessions promise nothing.
+    Errors are those of labels; where errors have costs, mean costs. Without a curve
+    that says so for a budget of 0 there are none, and sessions promise nothing.
     """
     curve, ensemble = model.curve, model.ensemble
     measured = None
@@ -174,8 +174,12 @@ def bind_errors(model: Model) -> Model:
         if ensemble.error_costs is not None:
             costs = [figure.expected_cost for figure in curve.predictive or ()]
             errors = [cost.value for cost in costs if cost is not None]
+        rares = [figure.rare for figure in curve.predictive or ()]
+        thresholds = tuple(rare.threshold for rare in rares if rare is not None)
+        if len(thresholds) < len(curve.budgets):
+            thresholds = ()
         if len(errors) == len(curve.budgets):
-            measured = MeasuredErrors(curve.budgets, tuple(errors))
+            measured = MeasuredErrors(curve.budgets, tuple(errors), thresholds)
     if measured == ensemble.measured:
         return model
     return replace(model, ensemble=replace(ensemble, measured=measured))

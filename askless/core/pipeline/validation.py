@@ -28,7 +28,11 @@ from askless.core.pipeline.own_questions import (
 )
 from askless.core.session.policies import POLICIES
 from askless.core.simulation.curves import evaluate, make_curve, simulate_rows
-from askless.core.simulation.figures import ScoredRows, compute_figures
+from askless.core.simulation.figures import (
+    ScoredRows,
+    compute_figures,
+    cross_fit_rare,
+)
 from askless.core.simulation.purchases import Purchases
 from askless.core.simulation.simulate import simulate
 from askless.core.table.dataset import Dataset
@@ -172,13 +176,17 @@ def compute_held_out_curve(
         curves.append(make_curve(part, budgets, ends))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     joined = join_scored(scored, curves)
-    figures = compute_figures(whole, joined)
-    curve = replace(average_curves(curves), predictive=figures)
-    losses = compute_held_out_losses(pairs[0][0], joined, curve.mean_spends)
-    knees = compute_knees(losses, budgets)
     fold_idxs = np.repeat(
         np.arange(len(scored)), [part.targets.size for part in scored]
     )
+    figures = compute_figures(whole, joined)
+    rares = cross_fit_rare(whole, joined, fold_idxs)
+    predictive = tuple(
+        replace(figure, rare=rare) for figure, rare in zip(figures, rares, strict=True)
+    )
+    curve = replace(average_curves(curves), predictive=predictive)
+    losses = compute_held_out_losses(pairs[0][0], joined, curve.mean_spends)
+    knees = compute_knees(losses, budgets)
     return add_optimism(curve, *measure_optimism(losses, fold_idxs)), knees
 
 

@@ -6,6 +6,8 @@ not what each row adds.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from askless.core.model.figures import (
     QUANTILE,
     Estimate,
     Figures,
+    RareFigures,
     ReliabilityBin,
     wilson_interval,
 )
@@ -33,6 +36,9 @@ SHARE = (0.0, 1.0)
 # Standard errors below this are rounding.
 NO_SPREAD = 1e-12
 
+# A class of a smaller share of the training's weight is rare.
+RARE_SHARE = 0.1
+
 
 class ScoredRows(NamedTuple):
     """Rows with their classes and the chances at the ends of their sessions."""
@@ -48,7 +54,10 @@ class ScoredRows(NamedTuple):
 
 
 def compute_figures(
-    ensemble: Ensemble, rows: ScoredRows, threshold: float | None = None
+    ensemble: Ensemble,
+    rows: ScoredRows,
+    threshold: float | None = None,
+    rare_thresholds: Sequence[float | None] = (),
 ) -> tuple[Figures, ...]:
     """Return the figures of scored rows under each budget.
 
@@ -59,8 +68,11 @@ def compute_figures(
     rows : ScoredRows
         At least one row; rows of several folds are put together.
     threshold : float, optional
-        Least chance of the second of two classes at which rows get its label; by
-        default labels are those of sessions (`decide_label`).
+        Least chance of the second of two classes at which rows get its label, and count
+        as found if it is rare; by default labels are those of sessions
+        (`decide_label`).
+    rare_thresholds : sequence of float or None
+        Least chance of a rare class at which rows count as found, by budget.
 
     Notes
     -----
@@ -70,15 +82,98 @@ def compute_figures(
     of its log odds. For several classes, sensitivity and specificity have the means of
     the classes' limits, which are rather wide.
     """
-    figures = []
-    for budget_idx in range(rows.chances.shape[1]):
-        chances = rows.chances[:, budget_idx]
+    figures, rare_idx, n_budgets = [], find_rare_class(ensemble), rows.chances.shape[1]
+    thresholds = rare_thresholds or (None,) * n_budgets
+    if threshold is not None:
+        assert ensemble.n_outputs == 1, "a threshold parts two classes"
+        thresholds = (threshold if rare_idx == 1 else None,) * n_budgets
+    for budget_idx, least in enumerate(thresholds):
+        chances, rare = rows.chances[:, budget_idx], None
         labels = decide_label(ensemble, chances)
         if threshold is not None:
-            assert chances.shape[1] == 2, "a threshold parts two classes"
             labels = (chances[:, 1] >= threshold).astype(np.int64)
-        figures.append(compute_figures_at(ensemble, rows, chances, labels))
+        if rare_idx is not None and least is not None:
+            is_located = chances[:, rare_idx] >= least
+            rare = judge_rare(least, is_located, rows.targets == rare_idx, rows)
+        figure = compute_figures_at(ensemble, rows, chances, labels)
+        figures.append(replace(figure, rare=rare))
     return tuple(figures)
+
+
+def find_rare_class(ensemble: Ensemble) -> int | None:
+    """Return the class of two that under `RARE_SHARE` of the training was of.
+
+    None where there is none, and where error costs decide about labels.
+    """
+    priors = ensemble.priors
+    if ensemble.n_outputs > 1 or ensemble.error_costs is not None:
+        return None
+    return priors.index(min(priors)) if min(priors) < RARE_SHARE else None
+
+
+def cross_fit_rare(
+    ensemble: Ensemble, rows: ScoredRows, fold_idxs: IntArray
+) -> tuple[RareFigures | None, ...]:
+    """Return the figures of a rare class at a threshold chosen under each budget.
+
+    The rows of each fold are judged by the threshold that those of the other folds
+    choose, and the threshold returned is that of all rows. `fold_idxs` (n_rows,) has
+    two folds at least. All None where no class is rare.
+    """
+    rare_idx, budgets = find_rare_class(ensemble), range(rows.chances.shape[1])
+    if rare_idx is None:
+        return (None,) * len(budgets)
+    is_rare, figures = rows.targets == rare_idx, []
+    for budget_idx in budgets:
+        chances = rows.chances[:, budget_idx, rare_idx]
+        is_located = np.zeros(is_rare.size, np.bool_)
+        for fold_idx in np.unique(fold_idxs).tolist():
+            is_inside, is_outside = fold_idxs == fold_idx, fold_idxs != fold_idx
+            least = choose_threshold(
+                chances[is_outside], is_rare[is_outside], rows.weights[is_outside]
+            )
+            is_located[is_inside] = chances[is_inside] >= least
+        least = choose_threshold(chances, is_rare, rows.weights)
+        figures.append(judge_rare(least, is_located, is_rare, rows))
+    return tuple(figures)
+
+
+def choose_threshold(
+    chances: FloatArray, is_rare: BoolArray, weights: FloatArray
+) -> float:
+    """Return the threshold of the best F1; (n_rows,) each.
+
+    It lies midway between two chances, and is 0 if all rows should be found, 1 if no
+    row is of the class. Ties go to the lowest threshold.
+
+    Notes
+    -----
+    F1, the harmonic mean of precision and recall, is 2 TP / (predicted + actual), in
+    weights (van Rijsbergen 1979).
+    """
+    total = float(weights @ is_rare)
+    if not total:
+        return 1.0
+    distinct, places = np.unique(chances, return_inverse=True)
+    # Of the rows with each chance or a higher one.
+    hits, predicted = (
+        np.cumsum(np.bincount(places, sums)[::-1])[::-1]
+        for sums in (weights * is_rare, weights)
+    )
+    best = int((2.0 * hits / (predicted + total)).argmax())
+    return 0.0 if best == 0 else float(distinct[best - 1 : best + 1].mean())
+
+
+def judge_rare(
+    threshold: float, is_located: BoolArray, is_rare: BoolArray, rows: ScoredRows
+) -> RareFigures:
+    """Return precision and recall of a mask of rows that a threshold finds."""
+    located, rare = is_located[:, None], is_rare[:, None]
+    return RareFigures(
+        threshold=threshold,
+        precision=estimate_share(located, rare, rows),
+        recall=estimate_share(rare, located, rows),
+    )
 
 
 def compute_figures_at(

@@ -120,6 +120,22 @@ class ReliabilityBin(Answer):
     observed: Estimate
 
 
+class RareFigures(Answer):
+    """What a threshold makes of the chances of the rarer of two classes."""
+
+    threshold: float = Field(
+        examples=[0.21],
+        description="Least chance of the class at which a row counts as found. It has "
+        "the best F1 on the held-out rows of the model's curve.",
+    )
+    precision: Estimate | None = Field(
+        description="Share of the class among the rows found; null if none is."
+    )
+    recall: Estimate | None = Field(
+        description="Share of the class's rows that are found; null if it has none."
+    )
+
+
 class Figures(Answer):
     """Quality of predictions under one budget; docs/figures.md explains each figure."""
 
@@ -136,6 +152,12 @@ class Figures(Answer):
     reliability: list[ReliabilityBin] = Field(
         description="By chance; of two classes that of the positive, of several that "
         "of the label."
+    )
+    rare: RareFigures | None = Field(
+        default=None,
+        examples=[None],
+        description="Null unless one of two classes has under 10 % of the training, "
+        "and with error_costs.",
     )
 
 

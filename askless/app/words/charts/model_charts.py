@@ -14,6 +14,7 @@ from askless.app.words.charts.charts import (
 )
 from askless.app.words.facts import bracket, find_commonest
 from askless.app.words.figures import (
+    RARE_NOTE,
     RELIABILITY_NOTE,
     VOTE_ERROR,
     VOTE_NOTE,
@@ -25,6 +26,7 @@ from askless.app.words.figures import (
     describe_budgets,
     describe_event,
     explain_figures,
+    has_rare_class,
     rank_purchases,
     shown_figures,
     to_percent,
@@ -94,6 +96,8 @@ def show_curves(
         ]
         if VOTE_ERROR in head:
             notes.append(VOTE_NOTE)
+        if has_rare_class(curve.curve):
+            notes.append(RARE_NOTE)
         caption = (
             f"Error by budget{'' if is_own and not tested else rows_suffix(curve)}"
         )

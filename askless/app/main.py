@@ -116,8 +116,8 @@ class Askless(FastAPI):
         edge = Edge(
             Gate(
                 HeadAsGet(super().build_middleware_stack()),
-                settings.hosts,
-                settings.origins,
+                settings.list_own_hosts(is_local=self.state.is_local),
+                settings.own_origins,
                 is_local=self.state.is_local,
             ),
             self.state.metrics.count_request,

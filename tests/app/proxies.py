@@ -1,18 +1,46 @@
-"""A reverse proxy in a process of its own, which serves a server below a path.
+"""Reverse proxies in processes of their own, which serve a server below a path.
 
-It passes on each byte as it comes. `taken_off`: it takes the path off, as nginx does
-where `proxy_pass` has an address with a path; else the server sees it.
+Ours passes on each byte as it comes. `taken_off`: it takes the path off, as nginx does
+where `proxy_pass` has an address with a path; else the server sees it. nginx and Caddy
+are told what the manual says.
 """
 
 import asyncio
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from socket import create_server
+from socket import create_connection, create_server
 
 ROOT = Path(__file__).resolve().parents[2]
+MANUAL = ROOT / "docs/operations.md"
+# What stands around the manual's lines: temporary files, and a port of loopback.
+AROUND = {
+    "nginx": """pid {home}/pid;
+error_log {home}/log;
+daemon off;
+master_process off;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {home}/body;
+    proxy_temp_path {home}/proxy;
+    fastcgi_temp_path {home}/fastcgi;
+    uwsgi_temp_path {home}/uwsgi;
+    scgi_temp_path {home}/scgi;
+    server {{ listen 127.0.0.1:{port};
+{lines} }}
+}}
+""",
+    "caddyfile": "{{\n admin off\n}}\nhttp://127.0.0.1:{port} {{\n{lines}}}\n",
+}
+COMMANDS = {
+    "nginx": ["nginx", "-c"],
+    "caddyfile": ["caddy", "run", "--adapter", "caddyfile", "--config"],
+}
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -77,6 +105,36 @@ def proxy(port: int, server_port: int, path: str, *, taken_off: bool) -> Iterato
         process.terminate()
         process.wait(10)
         process.stdout.close()
+
+
+@contextmanager
+def told_by_the_manual(
+    language: str, home: Path, port: int, server_port: int, path: str
+) -> Iterator[None]:
+    """Run nginx or Caddy with the lines of the manual, at this port and this path."""
+    block = re.search(rf"```{language}\n(.*?)```", MANUAL.read_text(), re.DOTALL)
+    assert block, language
+    lines = block[1].replace("127.0.0.1:8000", f"127.0.0.1:{server_port}")
+    lines = lines.replace("/askless", path)
+    file = home / "proxy.conf"
+    file.write_text(AROUND[language].format(home=home, port=port, lines=lines))
+    process = subprocess.Popen(
+        [*COMMANDS[language], str(file)], cwd=home, stderr=subprocess.DEVNULL
+    )
+    try:
+        until_open(port)
+        yield
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def until_open(port: int) -> None:
+    for _ in range(200):
+        with suppress(OSError), create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise AssertionError(port)
 
 
 if __name__ == "__main__":

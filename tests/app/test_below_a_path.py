@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,16 +15,21 @@ import pytest
 
 from askless.client import Client
 from tests.app.clinic import clinic, form, model_json
-from tests.app.proxies import free_port, proxy
+from tests.app.proxies import COMMANDS, free_port, proxy, told_by_the_manual
 from tests.app.serving import serving
 
 PATH = "/below/askless"
 HTML = {"Accept": "text/html"}
+# Ours, and those that are installed of which the manual tells.
+KINDS = [
+    *("taken off", "left on"),
+    *(kind for kind, command in COMMANDS.items() if shutil.which(command[0])),
+]
 ADDRESS = re.compile(r'\s(?:href|src|action|data-follow)="([^"]*)"')
 
 
 class Site(NamedTuple):
-    """A service that asks for keys, its addresses by both proxies, and a key."""
+    """A service that asks for keys, its address by each proxy, and a key."""
 
     addresses: dict[str, str]
     token: str
@@ -35,7 +41,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     create = [sys.executable, "-m", "askless.app.cli", "keys", "create", "mine"]
     own_home = os.environ | {"ASKLESS_HOME": str(home)}
     token = subprocess.check_output(create, env=own_home, text=True).split()[-1]
-    ports = {"taken off": free_port(), "left on": free_port()}
+    ports = {kind: free_port() for kind in KINDS}
     address = f"http://127.0.0.1:{ports['taken off']}{PATH}"
     with ExitStack() as stack:
         settings = {"ASKLESS_ADDRESS": address, "ASKLESS_AUTHENTICATION": "true"}
@@ -43,12 +49,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         stack.enter_context(serving(home, server_port, **settings))
         for kind, port in ports.items():
             taken_off = kind == "taken off"
-            stack.enter_context(proxy(port, server_port, PATH, taken_off=taken_off))
+            running = (
+                told_by_the_manual(
+                    kind, tmp_path_factory.mktemp(kind), port, server_port, PATH
+                )
+                if kind in COMMANDS
+                else proxy(port, server_port, PATH, taken_off=taken_off)
+            )
+            stack.enter_context(running)
         by = {kind: f"http://127.0.0.1:{port}{PATH}" for kind, port in ports.items()}
         yield Site(by, token)
 
 
-@pytest.fixture(params=["taken off", "left on"])
+@pytest.fixture(params=KINDS)
 def address(site: Site, request: pytest.FixtureRequest) -> str:
     return site.addresses[request.param]
 
@@ -117,6 +130,29 @@ def test_cookies_and_redirects_are_below_the_path(
     assert root.headers["location"] == f"{PATH}/ui"
     assert slash.headers["location"] == f"{PATH}/models"
     assert closed.headers["location"].startswith(f"{PATH}/ui/sign-in?next=")
+
+
+def test_what_a_browser_says_of_itself_passes(
+    browser: httpx.Client, address: str
+) -> None:
+    own, other = address.removesuffix(PATH), "https://other.example"
+    statuses = [
+        browser.post("/train", headers={"Origin": origin}).status_code
+        for origin in (own, other)
+    ]
+
+    # 401: it was let in, and has no key.
+    assert statuses == [401, 403]
+    assert browser.get("").url.path == f"{PATH}/ui/sign-in"
+
+
+def test_uploads_of_more_than_a_megabyte_pass(site: Site, address: str) -> None:
+    headers = {"Authorization": f"Bearer {site.token}"}
+    table = b"a,y\n" + b"0.25,0\n0.75,1\n" * 100_000
+
+    sent = httpx.post(f"{address}/datasets", headers=headers, **form(table), timeout=60)
+
+    assert (sent.status_code, sent.json()["n_rows"]) == (201, 200_000)
 
 
 def test_a_session_is_played_by_the_pages_forms(

@@ -54,6 +54,24 @@ def test_on_loopback_a_host_is_a_loopback_name(local: TestClient) -> None:
     assert {host: response.status_code for host, response in asked.items()} == expected
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_a_proxy_passes_on_the_name_that_people_open(settings: Settings) -> None:
+    address = "https://tools.example.org:8443/askless/"
+    opened = settings.model_copy(update={"address": address})
+    with local_client(create_app(opened, is_local=True)) as client:
+        asked = [
+            client.post("/predict", json={}, headers={"Host": host, "Origin": origin})
+            for host, origin in (
+                ("tools.example.org:8443", "https://tools.example.org:8443"),
+                ("127.0.0.1:8000", "https://tools.example.org:8443"),
+                ("127.0.0.1:8000", "https://tools.example.org"),
+                ("example.org", "https://tools.example.org:8443"),
+            )
+        ]
+
+    assert [response.status_code for response in asked] == [401, 401, 403, 421]
+
+
 def test_probes_know_a_process_by_its_address(local: TestClient) -> None:
     asked = local.get("/livez", headers={"Host": "10.1.2.3:8000"})
 

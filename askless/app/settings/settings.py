@@ -168,7 +168,8 @@ class Settings(BaseSettings):
         description="A line at the foot of each page, such as who answers questions.",
     )
     hosts: list[str] = Field(
-        default=[], description="Host names to answer to; loopback names always."
+        default=[],
+        description="Host names to answer to; loopback and `ASKLESS_ADDRESS` always.",
     )
     origins: list[str] = Field(
         default=[], description="Origins whose pages may use the API, by CORS."
@@ -269,6 +270,22 @@ class Settings(BaseSettings):
         address = "" if self.address is None else self.address
         return urlsplit(address).path.rstrip("/")
 
+    def list_own_hosts(self, *, is_local: bool) -> list[str]:
+        """Return the host names to answer to; [] beyond loopback: any.
+
+        The name that people open is one of them, as a proxy passes it on.
+        """
+        opened = None if self.address is None else urlsplit(self.address).hostname
+        is_open = not (is_local or self.hosts)
+        return [] if is_open else [*self.hosts, *filter(None, [opened])]
+
+    @property
+    def own_origins(self) -> list[str]:
+        """The origins whose pages may change something; that of the address too."""
+        if self.address is None:
+            return self.origins
+        return [*self.origins, self.address.removesuffix("/").removesuffix(self.path)]
+
     @property
     def page_note(self) -> str | None:
         """The line at the foot of each page; the demo has one by default."""
@@ -301,7 +318,7 @@ class Settings(BaseSettings):
 
     def must_ask(self, *, is_local: bool) -> bool:
         """Return whether keys are required: not on loopback without sign-in."""
-        is_named = not all(is_loopback(host) for host in self.hosts)
+        is_named = not all(map(is_loopback, self.list_own_hosts(is_local=True)))
         must_sign_in = self.oidc_issuer is not None or bool(self.smart_servers)
         return self.authentication or not is_local or is_named or must_sign_in
 

@@ -107,13 +107,14 @@ def transport_security(settings: Any, *, is_local: bool) -> TransportSecuritySet
 
     Beyond loopback any name may be ours, unless ours are named.
     """
-    named = [f"[{host}]" if ":" in host else host for host in settings.hosts]
+    own = settings.list_own_hosts(is_local=is_local)
+    named = [f"[{host}]" if ":" in host else host for host in own]
     hosts = [f"{name}{port}" for name in (*LOOPBACK, *named) for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return TransportSecuritySettings(
-        enable_dns_rebinding_protection=is_local or bool(settings.hosts),
+        enable_dns_rebinding_protection=is_local or bool(own),
         allowed_hosts=hosts,
-        allowed_origins=[*origins, *settings.origins],
+        allowed_origins=[*origins, *settings.own_origins],
     )
 
 

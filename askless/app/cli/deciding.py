@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import file_digest
@@ -59,7 +60,7 @@ PARTIAL = "decisions.csv"
 AT_ONCE = Parameter("at_once", int, None, least=1, most=200)
 FIELDS = (
     *("label", "probability", "spend", "stop_reason", "features"),
-    *("in_doubt", "receipt"),
+    *("in_doubt", "left_out", "receipt"),
 )
 
 Providers = Annotated[
@@ -126,6 +127,12 @@ def decide_cases(
         errors.print(
             f"[yellow]warning[/yellow] {result.n_doubtful} cases have a call in doubt: "
             "it counts as spent; ask the provider"
+        )
+    for name, n_cases in result.n_without.items():
+        errors.print(
+            f"[yellow]warning[/yellow] {n_cases} cases went on without {escape(name)} "
+            "(left_out): a key, its ceiling or the time did not suffice, or it cooled "
+            "down after failures"
         )
 
 
@@ -241,16 +248,19 @@ class DecisionFile:
         self.writer = csv.writer(file, lineterminator="\n")
         self.writer.writerow([*table, *FIELDS])
         self.n_cases, self.spent, self.n_doubtful = 0, 0, 0
+        self.n_without = Counter[str]()
 
     def add(self, decision: Decision) -> None:
         """Write the decision on the next case."""
         self.n_cases += 1
         self.spent += decision.spent
         self.n_doubtful += bool(decision.in_doubt)
+        self.n_without.update(decision.left_out)
         cells = [*next(self.rows), decision.label, f"{decision.probability:.6f}"]
         cells += [f"{from_micros(decision.spent):.6f}", decision.stop_reason or ""]
         cells += [" ".join(decision.features), " ".join(decision.in_doubt)]
-        self.writer.writerow([*cells, decision.hash or ""])
+        cells += [" ".join(decision.left_out), decision.hash or ""]
+        self.writer.writerow(cells)
 
 
 def run_with_money(

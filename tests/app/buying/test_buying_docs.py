@@ -1,7 +1,6 @@
 """The tour of docs/buying.md, command by command, against a real service."""
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -42,9 +41,8 @@ def vendor_port() -> Iterator[str]:
 
 def test_the_tour_works_as_written(tmp_path: Path, vendor_port: str) -> None:
     folder, home = tmp_path / "tour", tmp_path / "home"
-    shutil.copytree(ROOT / "app" / "demo", folder / "app" / "demo")
     home.mkdir()
-    (folder / "secrets").mkdir()
+    (folder / "secrets").mkdir(parents=True)
     hosts = f'["127.0.0.1:{vendor_port}"]'
     settings = {
         "ASKLESS_SECRETS": str(folder / "secrets"),

@@ -14,7 +14,7 @@ from askless.app.service.buying.listing import Decision
 from askless.app.settings.settings import Settings
 from askless.core.errors import RefusedError
 from tests.app.buying.conftest import DOMAINS, READS, shop
-from tests.app.buying.vendors import Vendors, late
+from tests.app.buying.vendors import Vendors, fails, late
 from tests.app.clinic import model_json
 
 RESULT = "decisions.csv"
@@ -107,6 +107,18 @@ def test_a_ceiling_holds_across_the_file(vendors: Vendors) -> None:
     decide("--at-once", "10")
 
     assert vendors.bill_by_vendor()["score"] == 1_200_000
+
+
+def test_cases_that_went_on_without_a_provider_are_counted(
+    vendors: Vendors, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vendors.script("score", fails(429))
+
+    decide("--at-once", "1")
+
+    rows = read_result()
+    assert [row["left_out"] for row in rows] == ["", *["score"] * 9]
+    assert "9 cases went on without score" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -205,7 +217,7 @@ def test_a_value_that_cannot_be_is_named_by_row_before_anything_is_bought(
 
 
 def decision_on(number: int) -> Decision:
-    return Decision(number, "good", 0.5, 1, None, (), (), None)
+    return Decision(number, "good", 0.5, 1, None, (), (), (), None)
 
 
 def test_decisions_are_kept_in_the_order_of_cases() -> None:

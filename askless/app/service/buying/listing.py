@@ -26,6 +26,8 @@ class Decision(NamedTuple):
     features: tuple[str, ...]
     #: providers whose call is in doubt
     in_doubt: tuple[str, ...]
+    #: providers that the case went on without
+    left_out: tuple[str, ...]
     hash: str | None
 
 
@@ -55,5 +57,6 @@ def read_decision(db: Transaction, loaded: LoadedModels, number: int) -> Decisio
         stop_reason=state.stop_reason,
         features=tuple(dict.fromkeys(n for call in made for n in call.features)),
         in_doubt=tuple(call.provider for call in made if call.state == "in_doubt"),
+        left_out=() if run is None else tuple(run.left_out),
         hash=None if run is None else run.digest,
     )

@@ -88,6 +88,7 @@ wake_expired = runs.wake_expired
 # How long to wait where a provider has as many calls on their way as it takes.
 BUSY_S = 0.05
 TOO_LATE = "its answer is expected after the deadline"
+COOLING = "it cooled down"
 # The longest that a reserved call waits for its turn.
 PATIENCE_S = 2.0
 # How often to look whether a run goes on that was paused with calls on their way.
@@ -148,7 +149,12 @@ def try_offer(turn: RunTurn, feature_idx: int) -> Step:
 
 
 def give_up(turn: RunTurn, offer: str, idx: int) -> None:
-    """Answer an offer that nobody is left for."""
+    """Answer an offer that nobody is left for, and keep who cooled down."""
+    called = {call.provider for call in turn.made.values()}
+    for name, filler in turn.fillers.items():
+        is_its = filler.provider.fills == offer and name not in called
+        if is_its and filler.is_cooling(turn.at.now):
+            turn.leave_out(name, COOLING)
     state, catalogue = turn.state, turn.opened.model.ensemble.catalogue
     features = list_offers(catalogue)[offer]
     names = tuple(catalogue.features[feature_idx].name for feature_idx in features)

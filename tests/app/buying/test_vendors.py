@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.app.buying import vendors as shop
-from tests.app.buying.vendors import Behaviour, Charge, Vendor, Vendors
+from tests.app.buying.bills import Charge
+from tests.app.buying.vendors import Behaviour, Vendor, Vendors
 
 ROOT = Path(__file__).resolve().parents[3]
 ANSWER = {"company": {"employees": 12, "industry": {"name": "steel"}}}

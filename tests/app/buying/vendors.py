@@ -8,7 +8,6 @@ import argparse
 import contextlib
 import gzip
 import json
-import os
 import socket
 import struct
 import sys
@@ -21,8 +20,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from select import select
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
+
+from tests.app.buying.bills import Answer, Books, Charge, Request, problem
 
 #: kinds that send an answer of the vendor, in order or not
 ANSWERING = {
@@ -101,79 +102,6 @@ class Vendor:
     by_domain: Mapping[str, Behaviour] = field(default_factory=dict)
     #: one for each of the next requests
     script: list[Behaviour] = field(default_factory=list)
-
-
-class Charge(NamedTuple):
-    key: str | None
-    vendor: str
-    domain: str
-    micros: int
-
-
-class Request(NamedTuple):
-    vendor: str | None
-    key: str | None
-    #: empty: none was named
-    domain: str
-    #: request line and headers, as received
-    head: bytes
-    body: bytes
-    fingerprint: tuple[str, str, bytes]
-
-
-class Answer(NamedTuple):
-    status: int
-    body: bytes
-    headers: tuple[tuple[str, str], ...] = ()
-    length: int | None = None
-
-
-class Books:
-    """Who asked what, what was answered under which key, and what it costs."""
-
-    def __init__(self, bill_path: Path | None) -> None:
-        self.lock = threading.Lock()
-        self.bill: list[Charge] = []
-        self.requests: list[Request] = []
-        self.n_bytes_sent = 0
-        self._bill_path = bill_path
-        self._fingerprints: dict[tuple[str, str], tuple[str, str, bytes]] = {}
-        self._answers: dict[tuple[str, str], Answer] = {}
-        self._billed: set[tuple[str, str]] = set()
-
-    def answer(self, vendor: Vendor, request: Request, behaviour: Behaviour) -> Answer:
-        """Answer and bill at once, so that a key in use is never billed twice."""
-        with self.lock:
-            case = (vendor.name, request.key) if request.key else None
-            if case is not None:
-                first = self._fingerprints.setdefault(case, request.fingerprint)
-                if first != request.fingerprint:
-                    return problem(422, "another request was sent with this key")
-            is_answering = behaviour.kind in ANSWERING
-            if is_answering and case in self._answers:
-                return self._answers[case]
-            answer, micros = answer_of(vendor, request, behaviour)
-            if micros and case not in self._billed:
-                self._charge(Charge(request.key, vendor.name, request.domain, micros))
-                if case is not None:
-                    self._billed.add(case)
-            if case is not None and is_answering and behaviour.bills is not False:
-                self._answers[case] = answer
-            return answer
-
-    def _charge(self, charge: Charge) -> None:
-        self.bill.append(charge)
-        if self._bill_path is None:
-            return
-        with self._bill_path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(charge._asdict()) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
-
-def problem(status: int, detail: str, *headers: tuple[str, str]) -> Answer:
-    body = {"status": status, "title": HTTPStatus(status).phrase, "detail": detail}
-    return Answer(status, json.dumps(body).encode(), headers)
 
 
 def wrong_types(value: Any) -> Any:
@@ -266,7 +194,9 @@ class Handler(BaseHTTPRequestHandler):
         if not request.domain:
             return self._send(problem(400, "a domain is needed"))
         behaviour = vendors.next_behaviour(vendor, request.domain)
-        answer = vendors.books.answer(vendor, request, behaviour)
+        is_kept = behaviour.bills is not False if behaviour.kind in ANSWERING else None
+        drafted, micros = answer_of(vendor, request, behaviour)
+        answer = vendors.books.answer(request, drafted, micros, is_kept=is_kept)
         self.server.closing.wait(vendor.latency_s)
         if answer.status == 422:
             return self._send(answer)

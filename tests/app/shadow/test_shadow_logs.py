@@ -1,131 +1,35 @@
 """Logs of decisions: both layouts, and everything odd in them, named with its count."""
 
-import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from askless.app.batch.shadow.held_logs import HeldLog, split_older
+from askless.app.batch.shadow.held_logs import split_older
 from askless.app.batch.shadow.log_files import (
     MOST_NAMED,
-    LogFile,
-    draft_mapping,
-    open_log,
 )
-from askless.app.batch.shadow.log_parts import deal_log, hold_log, open_part
-from askless.app.batch.shadow.log_values import CaseRecords
-from askless.app.documents.log_mapping import LogMapping
-from askless.app.documents.shape import read_shape
-from askless.app.documents.spec.spec import read_spec
-from askless.app.uploads import Bounds
-from askless.core.catalogue.catalogue import Feature
-from askless.core.errors import RefusedError
-from askless.core.pipeline.spec import TrainingSpec
+from askless.app.batch.shadow.log_parts import deal_log, open_part
 from askless.core.work import run_to_end
-
-SPEC = {
-    "name": "leads",
-    "target": "outcome",
-    "classes": {"bad": "bad", "good": "good"},
-    "features": [
-        {"name": "source", "type": "category", "cost": 0},
-        {"name": "score", "type": "number", "min": 0, "max": 10, "group": "mail"},
-        {"name": "kind", "type": "category", "group": "firm"},
-        {"name": "staff", "type": "number", "group": "firm"},
-        {"name": "is_new", "type": "boolean", "cost": 0.5},
-    ],
-    "groups": [
-        {"name": "mail", "price": 1.0, "billing": "per_call"},
-        {"name": "firm", "price": 2.0},
-    ],
-}
-CALLS = {
-    "layout": "calls",
-    "case": "case",
-    "decided_at": "decided_at",
-    "decision": "decision",
-    "outcome": "outcome",
-    "vendor": "vendor",
-    "at": "at",
-    "price": "price",
-}
-CASES = {
-    "layout": "cases",
-    "case": "case",
-    "decided_at": "decided_at",
-    "decision": "decision",
-    "order": "order",
-}
-DAY = "2026-03-01T10:00:"
-CALL = {"case": "a", "decided_at": f"{DAY}30Z", "source": "fair", "decision": "good"}
-MAIL = CALL | {"vendor": "mail", "at": f"{DAY}01Z", "price": "1", "score": "5"}
-FIRM = CALL | {"vendor": "firm", "at": f"{DAY}02Z", "kind": "shop", "staff": "7"}
-COLUMNS = ("case", "decided_at", "decision", "outcome", "vendor", "at", "price")
-COLUMNS += ("order", "source", "score", "kind", "staff", "is_new")
-
-
-def spec_of(**changes: Any) -> TrainingSpec:
-    return read_spec(SPEC | changes)
-
-
-def open_rows(
-    folder: Path,
-    rows: Sequence[Mapping[str, str]],
-    mapping: Mapping[str, Any] = CALLS,
-    columns: Sequence[str] = COLUMNS,
-    **changes: Any,
-) -> LogFile:
-    """Open a log of these rows."""
-    path = folder / "log.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    shape = read_shape(LogMapping, dict(mapping), "mapping")
-    return open_log(path, spec_of(**changes), shape, Bounds())
-
-
-def hold(folder: Path, *more: Any, **changes: Any) -> HeldLog:
-    """Read a log of some rows."""
-    return run_to_end(hold_log(open_rows(folder, *more, **changes), folder))
-
-
-def problems_of(held: HeldLog) -> dict[str, int]:
-    return {p.kind: p.n_times for p in held.log.problems.finish()}
-
-
-def words_of(held: HeldLog) -> str:
-    return "; ".join(problem.words for problem in held.log.problems.finish())
-
-
-def read_all(held: HeldLog) -> CaseRecords:
-    return held.read(np.arange(held.n_cases))
-
-
-def rows_of(held: HeldLog) -> list[int]:
-    """Return the first row of each case that counts."""
-    return read_all(held)["row"].tolist()
-
-
-def orders_of(held: HeldLog) -> list[list[int]]:
-    return read_all(held)["orders"].tolist()
-
-
-def targets_of(held: HeldLog) -> list[str]:
-    return held.to_targets(read_all(held))
-
-
-def columns_of(held: HeldLog) -> dict[str, list[Any]]:
-    """Return the columns of the cases that count; None for nothing."""
-    columns = held.to_columns(read_all(held))
-    return {
-        name: [None if cell is None or cell != cell else cell for cell in column]
-        for name, column in columns.items()
-    }
+from tests.app.shadow.log_rows import (
+    CALL,
+    CALLS,
+    CASES,
+    COLUMNS,
+    DAY,
+    FIRM,
+    MAIL,
+    SPEC,
+    columns_of,
+    hold,
+    open_rows,
+    orders_of,
+    problems_of,
+    read_all,
+    rows_of,
+    targets_of,
+    words_of,
+)
 
 
 def test_rows_of_calls_become_cases(tmp_path: Path) -> None:
@@ -380,100 +284,6 @@ def test_some_cases_are_read_in_order(tmp_path: Path) -> None:
     assert held.find_silent(records, "score").tolist() == [False] * 5
     assert held.find_silent(records, "staff").tolist() == [True] * 5
     assert held.find_silent(records, "source").tolist() == [False] * 5
-
-
-@pytest.mark.parametrize(
-    ("mapping", "changes", "words"),
-    [
-        (CALLS | {"case": "cases"}, {}, "mapping.case: must be a column of the log"),
-        (
-            CALLS | {"vendor": None},
-            {},
-            "mapping.vendor: is required where a row is a call",
-        ),
-        (
-            CASES | {"order": None},
-            {},
-            "mapping.order: is required where a row is a case",
-        ),
-        (
-            CALLS | {"decision": None, "outcome": None},
-            {},
-            "mapping.decision: is required",
-        ),
-        (CALLS | {"vendors": {"x": "y"}}, {}, "must name a priced group or feature"),
-        (
-            CALLS | {"columns": {"score": "points"}},
-            {},
-            "features.score: must be a column",
-        ),
-        (CALLS, {"features": None, "groups": []}, "features: must be listed"),
-        (
-            CALLS,
-            {"groups": [{"name": "mail", "fee": 1}, {"name": "firm", "price": 2}]},
-            "groups.mail.fee: must be a price",
-        ),
-        (CALLS, {"features": SPEC["features"][:1], "groups": []}, "must have a price"),
-        (CALLS, {"weight": "price"}, "weight: must be left out"),
-    ],
-)
-def test_what_a_log_cannot_be_read_by_is_refused(
-    tmp_path: Path, mapping: dict[str, Any], changes: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(RefusedError) as refused:
-        hold(tmp_path, [MAIL], mapping, **changes)
-
-    assert words in str(refused.value)
-
-
-def test_a_log_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="at least one row"):
-        hold(tmp_path, [])
-
-
-def test_a_mapping_is_drafted_from_the_names_of_columns() -> None:
-    drafted, notes = draft_mapping(COLUMNS, spec_of())
-
-    assert drafted == CALLS
-    assert notes == []
-
-
-def test_a_feature_that_looks_like_a_decision_is_named() -> None:
-    """A spec that was drafted from the log itself has such features."""
-    spec = spec_of()
-    features = (*(spec.table.features or ()), Feature("verdict", cost=1))
-    spec = replace(spec, table=replace(spec.table, features=features))
-    names = [name for name in COLUMNS if name != "decision"]
-
-    _, notes = draft_mapping([*names, "verdict"], spec)
-
-    assert any(
-        note.startswith("verdict looks like the log's decision") for note in notes
-    )
-
-
-def test_columns_of_times_are_drafted_by_vendor() -> None:
-    names = ("lead_id", "decided_at", "decision", "mail_at", "firm_at")
-    names += ("source", "score", "kind", "staff", "is_new")
-
-    drafted, notes = draft_mapping(names, spec_of())
-
-    assert drafted == {
-        "layout": "cases",
-        "case": "lead_id",
-        "decided_at": "decided_at",
-        "decision": "decision",
-        "vendor_at": {"mail": "mail_at", "firm": "firm_at"},
-    }
-    assert notes == []
-
-
-def test_what_no_column_looks_like_is_left_to_the_user() -> None:
-    drafted, notes = draft_mapping(("who", "source", "score", "kind"), spec_of())
-
-    assert drafted["case"] == drafted["decided_at"] == ""
-    assert drafted["columns"] == {"is_new": "", "staff": ""}
-    assert len(notes) == 5
 
 
 def make_odd_log(n_cases: int) -> list[dict[str, str]]:

@@ -9,18 +9,34 @@ from fastapi.testclient import TestClient
 
 from askless.app.documents.model.model import model_to_json
 from askless.app.main import create_app
-from askless.app.pages.cases.trying import make_offer
+from askless.app.pages.cases.trying import choose_claim, is_askable, make_offer
 from askless.app.settings.settings import Settings
+from askless.core.catalogue.catalogue import Feature
+from askless.core.model.ensemble import Knee
 from askless.core.model.model import Model
 from tests.pages.site import BROWSER, post
 
 
-def with_saving(model: Model) -> Model:
+def with_question(model: Model, question: str | None = "How many?") -> Model:
+    """The model with a question for the one number that has no unit, the vessels."""
+    catalogue = model.ensemble.catalogue
+    idx, features = catalogue.feature_idxs["ca"], list(catalogue.features)
+    features[idx] = replace(features[idx], question=question)
+    asking = replace(catalogue, features=tuple(features))
+    return replace(model, ensemble=replace(model.ensemble, catalogue=asking))
+
+
+def with_saving(model: Model, standard_error: float = 0.01) -> Model:
     """The model as if its dearest budget erred as much as that of 15 CAD."""
     curve = model.curve
     assert curve is not None
     errors = (*curve.errors_calibrated[:-1], curve.errors_calibrated[5])
-    return replace(model, curve=replace(curve, errors_calibrated=errors))
+    part = curve.budgets[5]
+    knees = Knee(part, part), Knee(None, part, 0.0, standard_error)
+    ensemble = replace(with_question(model).ensemble, knees=knees)
+    return replace(
+        model, curve=replace(curve, errors_calibrated=errors), ensemble=ensemble
+    )
 
 
 def put(client: TestClient, model: Model) -> str:
@@ -36,21 +52,55 @@ def test_a_saving_is_told_only_where_it_was_measured(
     put(client, with_saving(model))
     told = client.get("/ui").text
 
-    assert "The same error for" not in without
-    assert "The same error for 4 % of the cost." in told
-    assert "in place of 319.75 CAD" in told
+    assert "of the cost" not in without
+    assert "4 % of the cost, and at most 2 more errors in 100 cases." in told
+    assert "319.75 CAD" in told
+    assert "−2.0 to 2.0 percentage points (95 % interval)" in told
+    assert "on 303 cases that it was not trained on" in told
 
 
-def test_the_model_that_saves_most_is_offered(model: Model) -> None:
+def test_the_saving_with_the_greatest_lower_end_is_told(model: Model) -> None:
+    unsure, sure = with_saving(model, 0.05), with_saving(model, 0.01)
+    coded = with_question(with_saving(model, 0.0), None)
+
+    claim = choose_claim([model, unsure, coded, sure])
+
+    assert claim is not None
+    assert claim.model is sure
+    assert choose_claim([model, coded]) is None
+
+
+def test_a_model_that_people_can_answer_is_offered(model: Model) -> None:
     plain = replace(model, curve=None)
-    saving = with_saving(model)
 
-    found = make_offer({"a": plain, "b": model, "c": saving})
+    offer = make_offer({"a": plain, "b": model, "c": with_question(model)})
 
-    assert found is not None
-    assert found.model_id == "c"
+    assert offer is not None
+    assert offer.model_id == "c"
     assert make_offer({"a": plain}) is None
     assert make_offer({}) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"label": "Age", "unit": "years"}, True),
+        ({"label": "Vessels", "question": "How many vessels?"}, True),
+        ({"unit": "years"}, False),
+        ({"label": "Vessels"}, False),
+        ({"label": "Triglycerides", "unit": "log mg/dL"}, False),
+        ({"label": "Triglycerides", "unit": "ln(mg/dL)"}, False),
+        ({"type": "boolean", "label": "Angina"}, True),
+        ({"type": "boolean"}, False),
+        ({"type": "category", "label": "Sex", "categories": ("f", "m")}, True),
+        ({"type": "category", "label": "Sex", "categories": ("1", "2")}, False),
+        ({"type": "category", "categories": ("f", "m")}, False),
+    ],
+)
+def test_a_person_answers_words_and_units(
+    fields: dict[str, Any], expected: bool
+) -> None:
+    assert is_askable(Feature("x", **fields)) is expected
 
 
 def test_a_card_says_what_is_predicted_and_with_what_error(

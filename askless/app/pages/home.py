@@ -9,7 +9,7 @@ from askless.app.documents.http.sessions import Session
 from askless.app.http.plumbing.auth import Called, needs
 from askless.app.http.plumbing.deps import At, Loaded, ReadDb
 from askless.app.pages.cases.leads import make_lead_card
-from askless.app.pages.cases.trying import make_offer
+from askless.app.pages.cases.trying import choose_claim, make_offer
 from askless.app.pages.plumbing.frame import render
 from askless.app.records import FINAL_STATES, ModelHead, Page, SessionFilter, StoredJob
 from askless.app.service import models
@@ -179,6 +179,7 @@ def show_home(
         cards={key: describe_card(model) for key, model in shown.items()},
         offer=make_offer(shown, patients) if STARTS in caller.scopes else None,
         patients=None if patients is None else describe_patients(patients),
+        claim=choose_claim(shown.values()) if STARTS in caller.scopes else None,
         has_more=heads.next is not None,
         sessions=sessions,
         trainings=under_way,

@@ -14,34 +14,75 @@ from askless.core.model.ensemble import Knee
 from askless.core.model.figures import QUANTILE
 from askless.core.model.model import Curve, Model
 
-# A smaller saving is not worth a headline.
-WORTH_TELLING = 0.9
+# A saving whose lower end is smaller is not worth a headline.
+LEAST_SAVED = 0.1
 
 
 class Saving(NamedTuple):
-    """The least mean spend that reaches the error of the largest budget."""
+    """What the worthwhile part of the largest budget saves of its whole mean spend."""
 
-    #: of the mean spend at the largest budget, below 1
-    share: float
-    error: float
-    #: in micro-units
+    #: mean spend under the part and under the whole, in micro-units
     spend: float
     whole_spend: float
+    #: error under the part and under the whole
+    error: float
+    whole_error: float
+    #: 95 % interval of the first error minus the second, by paired rows
+    lost: tuple[float, float]
+    #: lower end of the share of the cost that is saved
+    least: float
+
+    @property
+    def share(self) -> float:
+        """Mean spend under the part as a share of the whole one."""
+        return self.spend / self.whole_spend
 
 
-def compute_saving(curve: Curve) -> Saving | None:
-    """Return how much cheaper the error of the largest budget can be had.
+def compute_saving(model: Model) -> Saving | None:
+    """Return how much cheaper the worthwhile part of the largest budget is.
 
-    The rule: of all budgets whose error is not above that of the largest budget, the
-    one of least mean spend; its share of the mean spend at the largest budget. None if
-    the share is `WORTH_TELLING` or more, or if the largest budget spends nothing.
+    None if nothing of the budget can be left, if that was not measured by paired rows,
+    if errors have costs, or if the lower end is less than `LEAST_SAVED`.
+
+    Notes
+    -----
+    The cost of an error avoided is the mean spend over the errors avoided: those of
+    the smallest budget minus those made. The share that the part saves of this cost
+    has its lower end where as many errors are lost as the interval has room for: a
+    cheap part that may err more saves less, or nothing. The errors are those of rows
+    that did not choose the part, and so the centre of the interval; its width is that
+    of the paired rows.
     """
-    error, whole = curve.errors_calibrated[-1], curve.mean_spends[-1]
-    pairs = zip(curve.errors_calibrated, curve.mean_spends, strict=True)
-    spend = min(spent for reached, spent in pairs if reached <= error)
-    if whole <= 0 or spend / whole >= WORTH_TELLING:
+    curve, knees = model.curve, model.ensemble.knees
+    if curve is None or not knees or model.ensemble.error_costs is not None:
         return None
-    return Saving(spend / whole, error, spend, whole)
+    knee = knees[-1]
+    if knee.standard_error is None:
+        return None
+    part, whole = (place_at(curve, end) for end in (knee.worthwhile, knee.budget))
+    if part is None or whole is None or curve.mean_spends[whole] <= 0:
+        return None
+    errors = curve.errors_calibrated
+    reach = QUANTILE * knee.standard_error
+    middle = errors[part] - errors[whole]
+    lost = middle - reach, middle + reach
+    avoided = errors[0] - errors[whole]
+    surely_avoided = avoided - max(0.0, lost[1])
+    if surely_avoided <= 0:
+        return None
+    spend, whole_spend = curve.mean_spends[part], curve.mean_spends[whole]
+    least = 1.0 - spend / whole_spend * avoided / surely_avoided
+    if least < LEAST_SAVED:
+        return None
+    return Saving(spend, whole_spend, errors[part], errors[whole], lost, least)
+
+
+def describe_lost(saving: Saving) -> str:
+    """Return how many errors more the part makes at most, in 100 cases."""
+    most = math.ceil(100 * saving.lost[1])
+    if most <= 0:
+        return "and no more errors"
+    return f"and at most {most} more {'error' if most == 1 else 'errors'} in 100 cases"
 
 
 def half_spend_place(curve: Curve) -> int | None:

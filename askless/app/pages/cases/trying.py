@@ -1,6 +1,7 @@
 """The case that home offers: a model, its first question, and a start by one click."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter
@@ -22,6 +23,7 @@ from askless.app.service.sessions.played import Patients, find_patients
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.budgets import place_of_knee
 from askless.app.words.savings import Saving, compute_saving
+from askless.app.words.wording import describe_value
 from askless.core.catalogue.catalogue import Feature
 from askless.core.catalogue.price_lists import unknown_feature_rule
 from askless.core.catalogue.prices import from_micros
@@ -33,6 +35,8 @@ from askless.core.session.state import Aim, State
 router = APIRouter(prefix="/ui/try", include_in_schema=False)
 # A feature with more answers than these is asked on the case's own page.
 MOST_BUTTONS = 6
+LETTER = re.compile(r"[^\W\d_]")
+LOGARITHM = re.compile(r"\b(log|ln)", re.IGNORECASE)
 
 
 class Offer(NamedTuple):
@@ -40,7 +44,6 @@ class Offer(NamedTuple):
 
     model_id: str
     model: Model
-    saving: Saving | None
     feature: Feature
     #: in units
     price: float
@@ -54,10 +57,57 @@ class Offer(NamedTuple):
         return self.model.ensemble.catalogue.cost_unit
 
 
+class Claim(NamedTuple):
+    """What home says is saved, and with which model that was measured."""
+
+    model: Model
+    saving: Saving
+
+
+def is_askable(feature: Feature) -> bool:
+    """Return whether a person can answer the question for a feature.
+
+    It needs a question or a label of its own. A number without a question needs a
+    unit, which is no logarithm; each category needs a word, and no mere code.
+    """
+    if feature.type == "category":
+        words = [
+            describe_value(feature, code) for code in range(len(feature.categories))
+        ]
+        if not all(LETTER.search(word) for word in words):
+            return False
+    if feature.type != "number" or feature.question:
+        return bool(feature.question or feature.label)
+    return bool(feature.label and feature.unit and not LOGARITHM.search(feature.unit))
+
+
+def has_askable_features(model: Model) -> bool:
+    """Return whether a person can answer all that a model may ask."""
+    features, is_used = model.ensemble.catalogue.features, model.ensemble.is_used
+    return all(
+        is_askable(feature)
+        for feature, is_asked in zip(features, is_used, strict=True)
+        if is_asked
+    )
+
+
+def choose_claim(shown: Iterable[Model]) -> Claim | None:
+    """Return the saving whose lower end is greatest, of models that people can answer.
+
+    The first of equals. None if no such model has a saving.
+    """
+    claims = [
+        Claim(model, saving)
+        for model in shown
+        if has_askable_features(model) and (saving := compute_saving(model)) is not None
+    ]
+    return max(claims, key=lambda claim: claim.saving.least, default=None)
+
+
 def make_offer(
     shown: Mapping[str, Model], patients: Patients | None = None
 ) -> Offer | None:
-    """Return the offer of the model that saves most; else of the first with a curve.
+    """Return the offer of the first model that people can answer, else of the first.
 
     Where patients are shown, it is that of their model. None if no model has a curve,
     or the one chosen has nothing to ask.
@@ -66,30 +116,19 @@ def make_offer(
         best, model = patients.first.session.model_id, patients.first.model
         state = patients.first.state
         aimed = machine.start(model.ensemble, state.budget, aim=state.aim)
-        saving = None if model.curve is None else compute_saving(model.curve)
-        return offer_question(best, model, saving, aimed)
+        return offer_question(best, model, aimed)
     tested = {
         key: offered for key, offered in shown.items() if offered.curve is not None
     }
     if not tested:
         return None
-    savings = {
-        key: compute_saving(offered.curve)
-        for key, offered in tested.items()
-        if offered.curve
-    }
-    best = min(
-        tested,
-        key=lambda key: 1.0 if (saving := savings[key]) is None else saving.share,
-    )
+    best = min(tested, key=lambda key: not has_askable_features(tested[key]))
     model = tested[best]
     state = machine.start(model.ensemble, usual_budget(model))
-    return offer_question(best, model, savings[best], state)
+    return offer_question(best, model, state)
 
 
-def offer_question(
-    model_id: str, model: Model, saving: Saving | None, state: State
-) -> Offer | None:
+def offer_question(model_id: str, model: Model, state: State) -> Offer | None:
     """Return the offer of a session's first question; None where there is none."""
     question = machine.next_question(model.ensemble, state)
     if question is None or state.stop_reason is not None:
@@ -100,7 +139,6 @@ def offer_question(
     return Offer(
         model_id,
         model,
-        saving,
         feature,
         from_micros(question.price),
         answers if is_alone and len(answers) <= MOST_BUTTONS else (),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from askless.app.words import wording
 from askless.app.words.challenges import format_points
+from askless.app.words.savings import describe_lost
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "money": format_money,
     "mean": format_mean,
     "percent": wording.percent,
+    "lost": describe_lost,
     "points": format_points,
     "number": wording.format_number,
     "size": format_size,

@@ -180,7 +180,7 @@ def test_rows_without_a_target_are_dropped_and_told():
     found = draft(TABLE + "lots,,3,\n")
 
     assert found.spec["missing_target"] == "drop"
-    assert "y: rows without a target are dropped: 1" in found.notes
+    assert "y: 1 row without a target will be left out" in found.notes
     assert [feature["type"] for feature in found.spec["features"]] == ["number"] * 3
     assert check_spec_and_table(found.spec, lambda: table_of(TABLE + "lots,,3,\n"))
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from fastapi.testclient import TestClient
 from askless.app.documents.model.model import model_to_json
 from askless.app.main import create_app
 from askless.app.pages.cases.trying import choose_claim, is_askable, make_offer
-from askless.app.settings.settings import Settings
+from askless.app.settings.settings import DEMO_NOTE, Settings
 from askless.core.catalogue.catalogue import Feature
 from askless.core.model.ensemble import Knee
 from askless.core.model.model import Model
@@ -169,6 +170,37 @@ def test_the_foot_has_the_operators_note_and_no_other(settings: Settings) -> Non
 
     assert "class=" not in plain.replace('class="wide"', "")
     assert "Ask &lt;b&gt;the lab&lt;/b&gt;." in noted
-    assert "Demo on public data. Not medical advice." in demo
+    assert DEMO_NOTE in unescape(demo)
     assert "Ours." in both
-    assert "Demo on" not in both
+    assert "The demo" not in both
+
+
+def test_a_model_of_ones_own_has_no_note_of_the_demo(
+    settings: Settings, model: Model
+) -> None:
+    app = create_app(settings.model_copy(update={"demo": True}), is_local=True)
+    with TestClient(app, "http://127.0.0.1", headers=BROWSER) as client:
+        plain = put(client, replace(model, card={}))
+        noted = put(client, replace(model, card={"note": "Not for clinics."}))
+        feet = [
+            unescape(client.get(path).text.split("<footer>")[1])
+            for path in ("/ui/models", f"/ui/models/{plain}", f"/ui/models/{noted}")
+        ]
+
+    assert [DEMO_NOTE in foot for foot in feet] == [True, False, False]
+    assert "Not for clinics." in feet[2]
+
+
+def test_cases_of_a_minute_have_names_of_their_own(
+    client: TestClient, model_id: str
+) -> None:
+    ids = [
+        client.post("/predict", json={"model": model_id, "budget": 5}).json()["id"]
+        for _ in range(5)
+    ]
+
+    page = client.get("/ui").text
+    names = [re.search(rf"{id}\"><bdi[^>]*>([^<]+)", page)[1] for id in ids]
+
+    assert len(set(names)) == 5
+    assert all(name.startswith("heart-cleveland, ") for name in names)

@@ -19,7 +19,7 @@ from askless.app.settings.doors import (
 )
 from askless.app.settings.hosts import is_loopback
 
-DEMO_NOTE = "Demo on public data. Not medical advice."
+DEMO_NOTE = "The demo's tables are public data. Not medical advice."
 # Far above what one machine trains on in a day; a key may have limits of its own.
 SHAPES = {"rows": 50_000_000, "columns": 100_000, "rounds": 100_000}
 # Event streams of a key that are open in a process: a thousand take a fifth of a core.

@@ -126,7 +126,8 @@ def read_labels(
     refuse_identifier(target, len(classes), targets.size)
     labels = [label.label for label in classes]
     n_dropped = int((~is_kept).sum())
-    dropped = f"{target}: rows without a target are dropped: {n_dropped}"
+    rows = "1 row" if n_dropped == 1 else f"{n_dropped} rows"
+    dropped = f"{target}: {rows} without a target will be left out"
     notes = [dropped, *notes] if n_dropped else notes
     notes += note_scarce_classes(target, labels, targets)
     return columns, labels, targets, notes

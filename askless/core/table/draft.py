@@ -291,8 +291,10 @@ def draft_type(
         note += "they mean missing, say type number and put them in `missing`"
         return replace(feature, type="category"), [note]
     n_rows = sum(counts[cell] for cell in strays)
-    more = "" if n_rows == 1 else f" and {n_rows - 1} more cells"
-    note = f"{place}{more} stands among numbers, so it is taken for missing"
+    note = f"{place} stands among numbers, so it is taken for missing"
+    if n_rows > 1:
+        more = "1 more cell" if n_rows == 2 else f"{n_rows - 1} more cells"
+        note = f"{place} and {more} stand among numbers, so they are taken for missing"
     return replace(feature, missing=tuple(strays)), [note, *notes]
 
 

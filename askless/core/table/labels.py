@@ -101,7 +101,8 @@ def select_usable_rows(labels: GatheredLabels) -> tuple[IntArray | None, list[st
     is_weighty = labels.weights > 0
     n_dropped = int((~labels.is_kept).sum())
     if n_dropped:
-        warnings.append(f"dropped rows without a target: {n_dropped}")
+        rows = "1 row" if n_dropped == 1 else f"{n_dropped} rows"
+        warnings.append(f"left out {rows} without a target")
     n_weightless = int((labels.is_kept & ~is_weighty).sum())
     if n_weightless:
         warnings.append(f"left out {n_weightless} rows of weight 0")

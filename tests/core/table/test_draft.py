@@ -38,8 +38,8 @@ def test_stray_words_among_numbers_are_missing_with_a_note():
 
     assert (found.type, found.missing) == ("number", ("$5", "<1"))
     assert found.notes == (
-        "'$5' in row 5 and 2 more cells stands among numbers, "
-        "so it is taken for missing",
+        "'$5' in row 5 and 2 more cells stand among numbers, "
+        "so they are taken for missing",
     )
 
 

@@ -45,7 +45,7 @@ def test_dropped_rows_say_nothing(weights):
     found = check(columns, missing_target="drop", weight="w", group_by="g")
 
     dataset = found.dataset
-    assert "dropped rows without a target: 1" in found.warnings
+    assert "left out 1 row without a target" in found.warnings
     assert "left out 1 rows of weight 0" in found.warnings
     assert dataset.values[:, 0].tolist() == [1, 2, 4]
     assert dataset.weights == pytest.approx([1 / 6, 2 / 6, 3 / 6])

@@ -58,10 +58,24 @@ def isolate_name(text: object) -> "Markup":
     return Markup('<bdi class="name">{}</bdi>').format(text)
 
 
+def mark_code(text: object) -> "Markup":
+    """Return a name or sentence from outside; what it has in backticks is code."""
+    from markupsafe import Markup, escape
+
+    parts = str(text).split("`")
+    if len(parts) % 2 == 0:
+        return isolate_name(text)
+    marked = (
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
+    return isolate_name(Markup("").join(marked))
+
+
 def name_case(session: Any) -> "Markup":
-    """Return the name of a session's case, else its model and its start."""
+    """Return the name of a session's case, else its model, start and id."""
     began = session.created_at
-    usual = f"{session.model.name}, {began.day} {began:%b %H:%M}"
+    usual = f"{session.model.name}, {began.day} {began:%b %H:%M}, {session.id[-4:]}"
     return isolate_name(session.client_ref or usual)
 
 
@@ -94,6 +108,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "day": format_day,
     "name": isolate_name,
     "case": name_case,
+    "code": mark_code,
     "chart": mark_chart_safe,
     "identifier": to_html_id,
 }

@@ -51,13 +51,15 @@ def render(
     """Return a page; templates always have `errors` (rules by field) and `typed`."""
     is_ours = request.url.path.startswith(PATH)
     cookie = get_or_make_cookie(request) if is_ours else ""
-    caller = request.scope.get(PAGE_CALLER)
+    caller, settings = request.scope.get(PAGE_CALLER), request.app.state.settings
     known: dict[str, Any] = {
         "errors": {},
         "typed": {},
         "caller": caller,
         "is_signed_in": caller is not None and caller.key_id is not None,
-        "note": request.app.state.settings.page_note,
+        # On pages of a model its own note stands in place of the demo's.
+        "is_demo_note": settings.demo and not settings.note,
+        "note": settings.page_note,
         "must_ask": request.app.state.guard.must_ask,
         "ways": request.app.state.sign_in_ways,
         "navigation": list_main_pages(request),

@@ -215,6 +215,28 @@ def test_the_words_follow_the_slider(page: Page, site: Site) -> None:
     expect(page.get_by_label("Budget", exact=True)).to_have_value("0")
     expect(page.get_by_role("status")).to_contain_text("At 0 CAD: 46 % error, 0 tests")
     expect(page.locator(".here")).to_have_attribute("data-place", "0")
+    page.get_by_label("Budget on the curve").press("End")
+    expect(page.get_by_label("No limit")).to_be_checked()
+    expect(page.get_by_role("status")).to_contain_text("At no limit: 17 % error")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_slider_lies_below_the_dots_of_the_curve(
+    page: Page, site: Site, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"/ui/sessions/new?model={site.model_id}")
+    slider = page.locator("#slider").bounding_box()
+    centres = page.locator("[data-place]").evaluate_all(
+        "all => all.map((it) => it.getBoundingClientRect())"
+        ".map((box) => box.x + box.width / 2)"
+    )
+
+    assert slider is not None
+    # The thumb is 16 px wide, and its middle is what it points at.
+    step = (slider["width"] - 16) / (len(centres) - 1)
+    middles = [slider["x"] + 8 + step * place for place in range(len(centres))]
+    assert centres == pytest.approx(middles, abs=2)
 
 
 def test_the_fee_of_a_reversed_charge_is_in_the_next_one(

@@ -84,6 +84,18 @@ def test_paper_has_all_sections_and_tables(page: Page, site: Site) -> None:
     expect(page.locator(".contents")).to_be_hidden()
 
 
+@pytest.mark.parametrize("path", ["/ui/sessions", "/ui/models/heart-cleveland/plan"])
+def test_labels_and_fields_of_a_row_stand_side_by_side(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(path)
+    for part in ("label", "input, select"):
+        tops = page.locator(f".filters :is({part})").evaluate_all(
+            "all => all.map((it) => it.getBoundingClientRect().top)"
+        )
+        assert len(tops) > 1
+        assert max(tops) - min(tops) < 2, part
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_a_phone_has_the_whole_navigation(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 700})

@@ -13,6 +13,10 @@ from askless.app.words.wording import money, percent, percent_range
 from askless.core.catalogue.prices import from_micros
 from askless.core.model.model import Curve, Model
 
+# Where the slider below the chart begins and ends; `.on-curve` in the style sheet has
+# these as shares of the chart's width.
+SLIDER = (80.0, 384.0)
+
 
 class BudgetWords(NamedTuple):
     """A budget of the curve; `amount` is as typed in a form, "" for no limit."""
@@ -97,7 +101,7 @@ def draw_budget_chart(model: Model) -> str | None:
     errors = [curve.errors_calibrated[place] for place in places]
     intervals = [bands[place] for place in places]
     return draw_line_chart(
-        Line(errors, named, description, x_name, "error", intervals), top
+        Line(errors, named, description, x_name, "error", intervals, SLIDER), top
     )
 
 

@@ -53,11 +53,12 @@ for (const box of document.querySelectorAll("[data-budgets]")) {
     slider.setAttribute("aria-valuetext", words);
     for (const one of box.querySelectorAll("[data-place]"))
       one.classList.toggle("here", Number(one.dataset.place) === place);
-    if (!isFree) slider.value = finite.indexOf(row);
+    slider.value = place;
   };
   slider.addEventListener("input", () => {
-    if (!mean?.checked) box.querySelector("[name=limit][value=some]").checked = true;
-    amount.value = finite[slider.value].dataset.amount;
+    const chosen = rows[slider.value].dataset.amount;
+    if (!mean?.checked || !chosen) box.querySelector(`[name=limit][value=${chosen ? "some" : "none"}]`).checked = true;
+    if (chosen) amount.value = chosen;
     tell();
   });
   box.addEventListener("input", (event) => event.target !== slider && tell());

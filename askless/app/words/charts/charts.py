@@ -226,6 +226,8 @@ class Line(NamedTuple):
     y_name: str
     #: 95 % interval of each value, drawn as a band; () where there are none
     intervals: Sequence[tuple[float, float]] = ()
+    #: where the first and the last value are drawn; None: where there is room
+    sides: tuple[float, float] | None = None
 
 
 def draw_line_chart(line: Line, top: float = 1.0) -> str:
@@ -234,8 +236,9 @@ def draw_line_chart(line: Line, top: float = 1.0) -> str:
     every = -(-len(line.labels) // MOST_LABELS)
     labels = list(enumerate(line.labels))[::every]
     marks = [(value, percent(value)) for value in (0.0, top / 2, top)]
-    x = Axis((-0.2, last + 0.2), labels, line.x_name, has_grid=False)
-    plot = Plot(LOW, x, Axis((0.0, top), marks, line.y_name))
+    room = 0.2 if line.sides is None else 0.0
+    x = Axis((-room, last + room), labels, line.x_name, has_grid=False)
+    plot = Plot(LOW, x, Axis((0.0, top), marks, line.y_name), sides=line.sides)
     if line.intervals:
         lows, highs = ([interval[end] for interval in line.intervals] for end in (0, 1))
         plot.add_band(range(len(lows)), lows, highs, SERIES[0])

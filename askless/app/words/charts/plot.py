@@ -120,6 +120,7 @@ class Plot:
         *,
         title: str = "",
         legend: Sequence[LegendEntry] = (),
+        sides: tuple[float, float] | None = None,
     ) -> None:
         self.size, self.x, self.y = size, x, y
         width, height = size
@@ -136,6 +137,8 @@ class Plot:
             below = x_width * math.sin(ANGLE)
             # The first label must not begin left of the chart.
             self.left = max(self.left, x_width * math.cos(ANGLE) - room / 2)
+        if sides is not None:
+            self.left, self.right = sides
         named = LINE_HEIGHT + GAP if x.name else 0
         self.bottom = height - named - LINE_HEIGHT - GAP - below
         lines = wrap_words(title, width, FONT, 3)

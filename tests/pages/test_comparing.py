@@ -113,3 +113,13 @@ def test_what_can_not_be_compared_is_refused(client: TestClient) -> None:
     assert got.status_code == 422
     assert "must be another model" in got.text
     assert client.get(f"{PAGE}?a={first}&b=mdl_none").status_code == 404
+
+
+def test_models_may_be_named(client: TestClient) -> None:
+    first, second = bring(client), bring(client)
+
+    page = client.get(f"{PAGE}?a=heart-cleveland@1&b=heart-cleveland").text
+
+    assert "Both err equally" in page
+    for model in (first, second):
+        assert f'value="{model}" selected' in page

@@ -60,6 +60,8 @@ def show_comparison(
     request: Request, db: ReadDb, loaded: Loaded, a: Chosen = "", b: Chosen = ""
 ) -> HTMLResponse:
     """Show the two chosen models, or the form to choose them."""
+    # An address may name a model in place of its id.
+    a, b = (chosen and models.get_head(db, chosen).id for chosen in (a, b))
     heads = list(models.page(db, MOST, None).items)
     for chosen in (a, b):
         if chosen and chosen not in {head.id for head in heads}:

@@ -32,6 +32,7 @@ from askless.core.session.state import Question
 
 router = APIRouter(prefix="/ui/models/{id}", include_in_schema=False)
 DEPTHS = ("1", "2", "3", "4", "5")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 DEPTH_RULE = "must be one of 1 to 5"
 # The colours of a drawing as a file, without the page's style sheet.
 INK = (
@@ -154,7 +155,7 @@ def build_plan_view(
         svg=draw_layout(compute_layout(root), label),
         budget=budget_name,
         # A number and its sign stay on one line.
-        error=error and percent(error).replace(" ", "\N{NO-BREAK SPACE}"),
+        error=None if error is None else percent(error).replace(" ", NO_BREAK),
         is_drawn=ensemble.policy_at(limit) == "sample",
     )
 
@@ -164,7 +165,7 @@ def split_plan(root: FlowNode) -> tuple[list[Question], FlowNode | None]:
 
     None: they do nowhere.
     """
-    node, questions = root, []
+    node, questions = root, list[Question]()
     while node.question is not None:
         if len(node.children) > 1 and any(child.question for child in node.children):
             return questions, node
@@ -178,7 +179,9 @@ def split_plan(root: FlowNode) -> tuple[list[Question], FlowNode | None]:
 def describe_course(model: Model, limit: int | None) -> str | None:
     """Return how cases go under a budget of the curve, in micro-units; else None."""
     sessions = read_sessions(model)
-    for place, amount in enumerate(() if sessions is None else sessions.budgets):
+    if sessions is None:
+        return None
+    for place, amount in enumerate(sessions.budgets):
         if (None if amount is None else to_micros(amount)) == limit:
             return describe_sessions(sessions, place, model.ensemble)
     return None

@@ -38,6 +38,38 @@ def test_rows_are_learnt_and_told(home: Path, run: Any) -> None:
     assert load_model(home / "n.json").card["learnt"]["rows"] == 30
 
 
+def test_errors_of_sessions_are_told_by_budget(home: Path, run: Any) -> None:
+    curve = load_model(home / "m.json").curve
+    options = home / "m.json", home / "t.csv", "-o", home / "n.json"
+
+    told = run("learn", *options).out
+    report = json.loads(run("learn", *options, "--json").out)
+
+    assert curve is not None
+    assert "Sessions, each before its row was learnt" in told
+    assert "unlimited" in told
+    assert len(report["under_budgets"]) == len(curve.budgets)
+    last = report["under_budgets"][-1]
+    assert last["budget"] is None
+    # All that is known is bought, so these are the errors with all values free.
+    for name in ("error", "recent_error_after"):
+        assert last[name]["value"] == pytest.approx(report[name]["value"])
+    card = load_model(home / "n.json").card["learnt"]
+    assert card["budgets"][-1]["error"] == last["error"]["value"]
+
+
+def test_model_without_a_curve_tells_no_errors_of_sessions(
+    home: Path, run: Any
+) -> None:
+    paths = home / "t.csv", "--spec", home / "s.json", "--folds", "0"
+    assert run("train", *paths, "-o", home / "m.json").code == 0
+
+    told = run("learn", home / "m.json", home / "t.csv", "-o", home / "n.json").out
+
+    assert "learnt 60 rows" in told
+    assert "Sessions" not in told
+
+
 def test_rows_in_parts_and_in_parquet_make_the_same_file(home: Path, run: Any) -> None:
     rows = make_rows(30, 4)
     (home / "all.csv").write_bytes(as_csv(rows))

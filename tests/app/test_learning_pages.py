@@ -46,6 +46,7 @@ def test_rows_are_learnt_by_a_form_and_the_result_is_shown(
     assert f"/ui/models/{made}" in shown
     new = client.get(f"/ui/models/{made}").text
     assert "Learnt since" in new
+    assert re.search(r"; sessions of late .* under no limit", new)
     assert "by learning from more rows" in new
     assert "It has no curve" in new
     client.delete(f"/models/{made}")

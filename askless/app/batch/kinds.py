@@ -39,6 +39,7 @@ from askless.app.batch.writing import open_stream
 from askless.app.documents.http import jobs as bodies
 from askless.app.documents.http.jobs import LearnOrder
 from askless.app.documents.shape import read_shape
+from askless.core.catalogue.prices import from_micros
 from askless.core.errors import RefusedError
 from askless.core.model.figures import Estimate
 from askless.core.model.model import Model
@@ -128,6 +129,14 @@ def report_to_json(report: LearningReport) -> dict[str, Any]:
         **{name: estimate_to_json(value) for name, value in errors.items()},
         "new_stumps": report.n_stumps,
         "new_features": list(report.features),
+        "under_budgets": [
+            {
+                "budget": None if under.budget is None else from_micros(under.budget),
+                "error": estimate_to_json(under.error),
+                "recent_error_after": estimate_to_json(under.recent),
+            }
+            for under in report.under_budgets
+        ],
     }
 
 

@@ -14,7 +14,7 @@ from askless.app.batch.sources import open_rows
 from askless.app.cli.options import ModelFile, Table, output, print_warnings
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
-from askless.app.terminal.show import run_with_bar
+from askless.app.terminal.show import build_learning_table, run_with_bar
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import parse_source
 from askless.app.words.wording import percent
@@ -45,6 +45,9 @@ def go_on_learning(
         return
     for line in describe_report(report):
         output.print(escape(line))
+    if report.n_rows and report.under_budgets:
+        unit = stored.ensemble.catalogue.cost_unit
+        output.print(build_learning_table(report, unit))
     output.print(f"wrote {escape(str(out))}")
 
 

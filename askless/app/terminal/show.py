@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Collection, Generator, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich import box
 from rich.bar import Bar
@@ -20,6 +20,7 @@ from askless.app.words.figures import (
     build_curve_cells,
     build_figure_cells,
     describe_betters,
+    describe_estimate,
     explain_figures,
     has_rare_class,
     shown_figures,
@@ -33,6 +34,10 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
 from askless.core.simulation.early import EarlyPoint
 from askless.core.simulation.timed import TimedFigures
+
+if TYPE_CHECKING:
+    # Its imports take long, and most commands need none of them.
+    from askless.core.pipeline.online.learning import LearningReport
 
 T = TypeVar("T")
 
@@ -169,6 +174,23 @@ def build_timed_table(
         for point in figures
     ]
     return build_table("Money and seconds", (head, rows))
+
+
+def build_learning_table(report: "LearningReport", unit: str) -> Table:
+    """Return a table of sessions of the rows that a model has learnt, by budget."""
+    rows: list[tuple[str, ...]] = [
+        (
+            "unlimited" if under.budget is None else money(under.budget),
+            *(
+                describe_estimate(error, True, "{} ({})")
+                for error in (under.error, under.recent)
+            ),
+        )
+        for under in report.under_budgets
+    ]
+    head = f"budget {unit}".strip(), "wrong before learnt", "running error"
+    title = "Sessions, each before its row was learnt (95 % interval)"
+    return build_table(title, (head, rows), is_dense=True)
 
 
 def draw_curve_bars(curve: Curve, unit: str) -> Table:

@@ -70,11 +70,24 @@ def describe_learnt(model: Model) -> str | None:
     if learnt is None:
         return None
     rows = "1 row" if learnt.rows == 1 else f"{learnt.rows:,} rows"
-    return (
+    words = (
         f"{rows}, {percent(learnt.error)} of them predicted wrongly before they were "
         f"learnt (95 % interval {percent_range(*learnt.interval)} %); of late "
         f"{percent(learnt.recent_error)} ({percent_range(*learnt.recent_interval)} %)"
     )
+    if not learnt.budgets:
+        return words
+    unit = model.ensemble.catalogue.cost_unit
+    limits = (measured.budget for measured in learnt.budgets)
+    named = (
+        "no limit" if limit is None else money(to_micros(limit), unit)
+        for limit in limits
+    )
+    pairs = zip(learnt.budgets, named, strict=True)
+    under = (
+        f"{percent(measured.recent_error)} under {name}" for measured, name in pairs
+    )
+    return f"{words}; sessions of late {', '.join(under)}"
 
 
 def list_settings(model: Model) -> list[tuple[str, str]]:
@@ -225,8 +238,8 @@ def list_cautions(model: Model) -> list[str]:
     if curve is None and read_learnt(model) is not None:
         limits.append(
             "It has no curve: that of its training was of the version before. What is "
-            "known of its error comes from rows whose known values were all free; "
-            "under a budget it errs more often. Measure it on a table to know."
+            "known of its error comes from the rows that it has learnt, each predicted "
+            "before. Measure it on a table to know more."
         )
     elif curve is None:
         limits.append(

@@ -28,7 +28,9 @@ class LearningState(Arrays):
     in its order. `class_weights` (n_classes,) sum the weights of the rows of each
     class, and older rows fade by the half-life. `record` (2, 6) sums, over rows that
     were predicted before they were learnt, weights, squared weights, weights of wrong
-    labels and log-losses.
+    labels and log-losses. `budget_record` (n_budgets, 2, 3) has the first three of rows
+    that were played as sessions under each of the `budgets` (micro-units; None:
+    unlimited) before they were learnt.
     """
 
     rounds: int
@@ -52,6 +54,9 @@ class LearningState(Arrays):
     #: calibrations of training, by policy
     first_calibrations: tuple[tuple[str, Calibration], ...]
     state: tuple[tuple[str, np.ndarray], ...]
+    #: those of the training's curve; (): it has none
+    budgets: tuple[int | None, ...]
+    budget_record: FloatArray
 
     @property
     def keeps_calibrations(self) -> bool:
@@ -74,16 +79,21 @@ class LearningState(Arrays):
         The labels are those of the link that the model predicts by now; the rows had a
         say in which link that is.
         """
-        if not sums[WEIGHT] > 0:
-            return None
-        wrong = sums[WRONG if self.keeps_calibrations else OWN_WRONG]
-        share = float(min(wrong / sums[WEIGHT], 1.0))
-        # The effective number of rows of unequal weights (Kish 1965).
-        n_rows = float(sums[WEIGHT] ** 2 / sums[SQUARES])
-        return Estimate(share, wilson_interval(share, n_rows))
+        return estimate_wrong(sums, WRONG if self.keeps_calibrations else OWN_WRONG)
 
     def mean_loss(self, span: int) -> float | None:
         """Return the mean log-loss of a span of `record`; None without rows."""
         sums = self.record[span]
         column = LOSS if self.keeps_calibrations else OWN_LOSS
         return float(sums[column] / sums[WEIGHT]) if sums[WEIGHT] > 0 else None
+
+
+def estimate_wrong(sums: FloatArray, column: int = WRONG) -> Estimate | None:
+    """Return the share of wrong labels in sums of rows; None without rows."""
+    if not sums[WEIGHT] > 0:
+        return None
+    # By rounding, differences of sums may leave the range by a digit.
+    share = float(min(max(sums[column] / sums[WEIGHT], 0.0), 1.0))
+    # The effective number of rows of unequal weights (Kish 1965).
+    n_rows = float(sums[WEIGHT] ** 2 / sums[SQUARES])
+    return Estimate(share, wilson_interval(share, n_rows))

@@ -199,7 +199,8 @@ def add_learning_state(
         ensemble = replace(ensemble, calibrations=own)
     groups = () if spec.table.group_by is None else (spec.table.group_by,)
     columns = spec.table.weight, (*groups, *prepared.ignored)
-    learning = make_learning(table.dataset, trained.params, ensemble, columns)
+    budgets = () if model.curve is None else model.curve.budgets
+    learning = make_learning(table.dataset, trained.params, ensemble, columns, budgets)
     return replace(model, ensemble=ensemble, learning=learning)
 
 

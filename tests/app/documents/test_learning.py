@@ -36,7 +36,7 @@ def trained(n_classes: int = 2, folds: int = 2) -> Model:
 @cache
 def kept_document() -> dict[str, Any]:
     """Return the document of a model, to be copied before it is changed."""
-    return document_of(trained(folds=0))
+    return document_of(trained())
 
 
 def begun() -> Model:
@@ -114,7 +114,16 @@ def put(value: Any, *path: str) -> Any:
     return change
 
 
-STATE = ("learning", "state")
+STATE, BUDGET_RECORD = ("learning", "state"), ("learning", "budget_record")
+
+
+def test_document_of_before_has_no_errors_under_budgets():
+    document = deepcopy(document_of(trained()))
+    del document["learning"]["budgets_micros"], document["learning"]["budget_record"]
+
+    learnt = learn(model_from_json(document), some_rows())
+
+    assert learnt.card["learnt"]["budgets"] == []
 
 
 @pytest.mark.parametrize(
@@ -130,6 +139,9 @@ STATE = ("learning", "state")
         ("learning.state.votes", lambda raw: with_array(raw, "votes", (0, 0), 0)),
         ("learning.state.alphas", lambda raw: with_array(raw, "alphas", 0, np.nan)),
         ("learning.state.alphas", lambda raw: with_array(raw, "alphas", 0, 9.0)),
+        ("learning.budget_record", put([], "learning", "budgets_micros")),
+        ("learning.budgets_micros[0]", put([-1], "learning", "budgets_micros")),
+        ("learning.budget_record[0][0]", put([[[1, 1]] * 2], *BUDGET_RECORD)),
         # What the state says is not what the hypotheses are.
         ("hypotheses", lambda raw: with_array(raw, "alphas", 0, 1.9)),
     ],

@@ -74,18 +74,30 @@ class MeanBudgetShape(CardShape):
 MEAN_BUDGETS = TypeAdapter(tuple[MeanBudgetShape, ...])
 
 
-class LearntShape(CardShape):
-    """The rows learnt since training, predicted before they were learnt.
+class RunningErrorShape(CardShape):
+    """Errors of rows learnt since training, predicted before they were learnt.
 
     `error` is the share of wrong labels of all of them, `recent_error` that of late
     ones; each has its 95 % interval.
     """
 
-    rows: Count
     error: Share
     interval: tuple[Share, Share]
     recent_error: Share
     recent_interval: tuple[Share, Share]
+
+
+class BudgetErrorShape(RunningErrorShape):
+    """The errors of the same rows as sessions under a budget, in units."""
+
+    budget: Amount | None
+
+
+class LearntShape(RunningErrorShape):
+    """The rows learnt since training, their errors, and those under budgets."""
+
+    rows: Count
+    budgets: Many[BudgetErrorShape] = ()
 
 
 class EmptyShape(CardShape):

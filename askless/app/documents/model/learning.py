@@ -30,6 +30,9 @@ from askless.core.training.params import LabelWeights
 
 # A number that a sum of weights may be; and a weight, far from overflow.
 Sum = Annotated[float, Interval(ge=0, le=1e300)]
+SumsOfRows = Annotated[Many[Sum], Len(3, 3)]
+# A curve has fewer budgets.
+MOST_BUDGETS = 1_000
 DATA_RULE = "must be the compressed bytes of its shape, in base64"
 
 
@@ -54,6 +57,9 @@ class LearningShape(StoredShape):
     first_priors: Many[Share]
     first_calibrations: dict[Policy, Stored[Calibration]]
     state: dict[Literal[*ARRAYS], ArrayShape]  # type: ignore[valid-type]  # at run time
+    #: absent in documents written before there were any
+    budgets_micros: Annotated[Many[Micros | None], Len(0, MOST_BUDGETS)] = ()
+    budget_record: Many[Annotated[Many[SumsOfRows], Len(2, 2)]] = ()
 
 
 def learning_to_json(learning: LearningState) -> dict[str, Any]:
@@ -74,6 +80,8 @@ def learning_to_json(learning: LearningState) -> dict[str, Any]:
         "first_priors": learning.first_priors.tolist(),
         "first_calibrations": to_json_value(dict(learning.first_calibrations)),
         "state": {name: array_to_json(array) for name, array in learning.state},
+        "budgets_micros": list(learning.budgets),
+        "budget_record": learning.budget_record.tolist(),
     }
 
 
@@ -92,6 +100,9 @@ def check_learning(
     shares = document.first_priors
     if len(shares) != n_classes or not math.isclose(sum(shares), 1, abs_tol=1e-6):
         yield Refusal("model.learning.first_priors", "must be one per class, sum to 1")
+    if len(document.budget_record) != len(document.budgets_micros):
+        rule = "must have one entry per budget"
+        yield Refusal("model.learning.budget_record", rule)
     where = "model.learning.state"
     arrays: dict[str, np.ndarray] = {}
     shapes = list_shapes(catalogue, n_classes, document.rounds)
@@ -153,6 +164,8 @@ def build_learning(document: LearningShape) -> LearningState:
             (name, read_array(document.state[name], dtype))
             for name, dtype in ARRAYS.items()
         ),
+        budgets=document.budgets_micros,
+        budget_record=np.array(document.budget_record, np.float64).reshape(-1, 2, 3),
     )
 
 

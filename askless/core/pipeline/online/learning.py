@@ -22,6 +22,14 @@ from askless.core.model.learning_state import (
     LearningState,
 )
 from askless.core.model.model import Model
+from askless.core.pipeline.online.budget_errors import (
+    BudgetError,
+    add_played_row,
+    describe_budget_errors,
+    list_budget_errors,
+    play_row,
+    split_at_played,
+)
 from askless.core.pipeline.online.learning_state import (
     copy_arrays,
     get_learning,
@@ -61,7 +69,8 @@ class LearningReport:
     `error` is the share of wrong labels among the rows of this call, each predicted
     before it was learnt; `before` and `after` are the running errors of late. All are
     None without rows. `stumps` counts the weak hypotheses that were not there before,
-    `features` names those that no weak hypothesis read before.
+    `features` names those that no weak hypothesis read before. `under_budgets` are
+    errors of sessions of the same rows, or of some of them.
     """
 
     n_rows: int
@@ -71,6 +80,7 @@ class LearningReport:
     after: Estimate | None
     n_stumps: int
     features: tuple[str, ...]
+    under_budgets: tuple[BudgetError, ...]
 
 
 class Learning:
@@ -88,6 +98,7 @@ class Learning:
             learning.record.copy(),
             learning.class_weights.copy(),
         )
+        self.budget_record = learning.budget_record.copy()
         self.n_rows, self._sums = 0, np.zeros((2, 6))
 
     def learn(self, rows: LearntRows) -> None:
@@ -95,6 +106,27 @@ class Learning:
         n_rows = rows.targets.size
         if not n_rows:
             return
+        if not self.learning.budgets:
+            self.learn_span(rows)
+            return
+        first = self.learning.n_learnt + self.n_rows
+        for span, n_meant in split_at_played(first, n_rows):
+            part = rows.take(span)
+            if n_meant:
+                self.play(part, n_meant)
+            self.learn_span(part)
+
+    def play(self, rows: LearntRows, n_meant: int) -> None:
+        """Play the first of some rows as a session, by the model as it is now."""
+        now = self.describe_state()
+        ensemble = update_ensemble(self.model.ensemble, now, self.booster)
+        wrong = play_row(ensemble, rows.values[:1], int(rows.targets[0]), now)
+        weight = float(rows.weights[0] / now.weight_unit)
+        add_played_row(self.budget_record, wrong, weight, n_meant)
+
+    def learn_span(self, rows: LearntRows) -> None:
+        """Predict and learn rows without playing any."""
+        n_rows = rows.targets.size
         weights = rows.weights / self.learning.weight_unit
         n_classes = len(self.model.ensemble.classes)
         label_weights = self.booster.params.label_weights
@@ -136,19 +168,13 @@ class Learning:
         before, old = self.learning, self.model.ensemble
         if not self.n_rows:
             late = before.estimate_error(OF_LATE)
-            report = LearningReport(0, before.n_learnt, None, late, late, 0, ())
+            under = list_budget_errors(before, before.budget_record)
+            report = LearningReport(0, before.n_learnt, None, late, late, 0, (), under)
             return self.model, report
-        learning = replace(
-            before,
-            n_learnt=before.n_learnt + self.n_rows,
-            class_weights=self.class_weights,
-            record=self.record,
-            state=copy_arrays(self.booster.state),
-        )
+        state = copy_arrays(self.booster.state)
+        learning = replace(self.describe_state(), state=state)
         ensemble = update_ensemble(old, learning, self.booster)
         card = describe_learning(self.model.card, learning, ensemble)
-        # Nothing was measured of what it is now.
-        ensemble = replace(ensemble, measured=None, knees=())
         model = replace(
             self.model, ensemble=ensemble, curve=None, card=card, learning=learning
         )
@@ -162,8 +188,19 @@ class Learning:
             after=learning.estimate_error(OF_LATE),
             n_stumps=len(set(ensemble.hypotheses) - set(old.hypotheses)),
             features=tuple(features[idx].name for idx in np.flatnonzero(is_new)),
+            under_budgets=list_budget_errors(learning, before.budget_record),
         )
         return model, report
+
+    def describe_state(self) -> LearningState:
+        """Return the state by now, but for the arrays of the booster."""
+        return replace(
+            self.learning,
+            n_learnt=self.learning.n_learnt + self.n_rows,
+            class_weights=self.class_weights,
+            record=self.record,
+            budget_record=self.budget_record,
+        )
 
 
 def predict_from_all_known(
@@ -184,7 +221,10 @@ def predict_from_all_known(
 def update_ensemble(
     old: Ensemble, learning: LearningState, booster: OnlineBooster
 ) -> Ensemble:
-    """Return the ensemble with the weak hypotheses that a booster has now."""
+    """Return the ensemble with the weak hypotheses that a booster has now.
+
+    Nothing was measured of what it is now.
+    """
     stumps = booster.stumps()
     calibrations = learning.first_calibrations
     if not learning.keeps_calibrations:
@@ -197,6 +237,8 @@ def update_ensemble(
         priors=tuple(shares.tolist()),
         calibrations=calibrations,
         certification=None,
+        measured=None,
+        knees=(),
     )
 
 
@@ -221,5 +263,6 @@ def describe_learning(
             "recent_interval": list(late.interval or ()),
             "log_loss": learning.mean_loss(SINCE_TRAINING),
             "keeps_calibration": learning.keeps_calibrations,
+            "budgets": describe_budget_errors(learning),
         },
     }

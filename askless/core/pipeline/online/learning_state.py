@@ -42,12 +42,14 @@ def make_learning(
     params: BoostParams,
     ensemble: Ensemble,
     columns: tuple[str | None, tuple[str, ...]],
+    budgets: tuple[int | None, ...] = (),
 ) -> LearningState:
     """Return the learning state from which a trained model goes on.
 
     The rows are learnt once more: training hands over rounds, not states. `ensemble`
     is that of the model, calibrated where there were folds. `columns` are that of the
-    weights, and those that training ignored.
+    weights, and those that training ignored; under each of the `budgets` rows are
+    played before they are learnt.
     """
     weight_column, ignored = columns
     # Old rows fade, so the sum of rows of weight 1 tends to this limit.
@@ -63,6 +65,8 @@ def make_learning(
         first_priors=rows.priors,
         first_calibrations=ensemble.calibrations,
         state=copy_arrays(learn_table(rows, params).state),
+        budgets=budgets,
+        budget_record=np.zeros((len(budgets), 2, 3)),
     )
 
 
@@ -85,6 +89,8 @@ def start_learning(
         first_priors=priors,
         first_calibrations=calibrations,
         state=copy_arrays(booster.state),
+        budgets=(),
+        budget_record=np.zeros((0, 2, 3)),
     )
     ensemble = Ensemble(
         catalogue=catalogue,

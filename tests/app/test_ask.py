@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from askless.app.cli.models import parse_known
-from askless.app.terminal.lines import answer_hint, parse_category
+from askless.app.terminal.lines import answer_hint, parse_category, read_answer
 from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature, Group
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
@@ -23,6 +23,15 @@ PAIN = Feature(
     "category",
     label="Chest pain",
     categories=("Asymptomatic", "Atypical", "None", "typical"),
+)
+LABELLED = Feature(
+    "cp",
+    "category",
+    categories=("asympt", "atyp", "typ"),
+    category_labels=("No symptoms", "Atypical angina", "Unknown"),
+)
+SEX = Feature(
+    "sex", "category", categories=("1", "2"), category_labels=("Male", "Female")
 )
 CODES = Feature("code", "category", categories=("0", "10", "2"))
 AGE = Feature("age", label="Age", value_range=(29.0, 77.0))
@@ -53,6 +62,31 @@ def voters(*features, groups=()):
 )
 def test_category_is_meant_by_itself_its_number_or_its_beginning(text, meant):
     assert parse_category(PAIN, text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("Atypical ANGINA", "atyp"), ("no", "asympt"), ("3", "typ"), ("at", "atyp")],
+)
+def test_category_is_meant_by_its_label_too(text, meant):
+    assert parse_category(LABELLED, text) == meant
+    assert answer_hint(LABELLED) == "1 No symptoms / 2 Atypical angina / 3 Unknown"
+
+
+def test_a_beginning_of_two_labels_names_both():
+    with pytest.raises(RefusedError, match="may be No symptoms or Atypical angina"):
+        parse_category(LABELLED, "A")
+
+
+def test_a_label_beats_the_word_for_an_outcome():
+    ensemble = voters(LABELLED)
+    assert read_answer(ensemble, 0, "Unknown").value == 2.0
+    assert read_answer(ensemble, 0, "unknown").outcome == "unknown"
+
+
+def test_labels_of_numbers_stand_beside_them():
+    assert answer_hint(SEX) == "1 Male / 2 Female"
+    assert [parse_category(SEX, text) for text in ("2", "female")] == ["2", "2"]
 
 
 @pytest.mark.parametrize("text", ["1", "3"])

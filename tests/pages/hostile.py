@@ -23,7 +23,12 @@ NAMES = (
 def hostile_model() -> dict[str, Any]:
     """Return the model of `heart.json`, all of whose names are hostile ones."""
     made, odd = copy.deepcopy(heart()), cycle((MARKUP, ARABIC, LONG, *NAMES[1:]))
-    made |= {"name": MARKUP, "target": NAMES[1], "cost_unit": "<b>€"}
+    made |= {
+        "name": MARKUP,
+        "target": NAMES[1],
+        "target_label": NAMES[4],
+        "cost_unit": "<b>€",
+    }
     for number, one in enumerate(made["features"]):
         one["label"] = next(odd)
         one["name"] = f"{NAMES[number % len(NAMES)][:190]} {number}"
@@ -31,6 +36,11 @@ def hostile_model() -> dict[str, Any]:
         one["categories"] = sorted(
             f"{next(odd)} {place}" for place, _ in enumerate(one["categories"])
         )
+        if "category_labels" in one:
+            n_categories = len(one["categories"])
+            one["category_labels"] = [
+                f"{next(odd)} called {place}" for place in range(n_categories)
+            ]
     for group in made["groups"]:
         name = f"{next(odd)[:100]} {group['name']}"
         for feature in made["features"]:

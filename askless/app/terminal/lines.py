@@ -12,6 +12,7 @@ from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Answer, Outcome
 from askless.core.table.answer_values import parse_answer
+from askless.core.table.texts.categories import name_category
 from askless.core.table.texts.numbers import parse_number
 
 OUTCOMES: dict[str, Outcome] = {
@@ -44,7 +45,7 @@ def parse_line(ensemble: Ensemble, asked: int | None, line: str) -> TypedAnswer 
     """
     if asked is not None:
         feature = ensemble.catalogue.features[asked]
-        if line in feature.categories:
+        if is_choice(feature, line):
             return TypedAnswer(asked, line)
     named = split_named(ensemble.catalogue, line)
     if named is None and asked is not None and line.lower() not in COMMANDS:
@@ -73,21 +74,27 @@ def read_answer(ensemble: Ensemble, feature_idx: int, text: str) -> Answer:
     """Return the answer that a text means; RefusedError if it means none."""
     feature = ensemble.catalogue.features[feature_idx]
     outcome = OUTCOMES.get(text.lower())
-    if outcome is not None and text not in feature.categories:
+    if outcome is not None and not is_choice(feature, text):
         return Answer(feature_idx, outcome)
     if feature.type == "category":
         text = parse_category(feature, text)
     return Answer(feature_idx, "value", parse_answer(feature, text))
 
 
-def parse_category(feature: Feature, text: str) -> str:
-    """Return the category that a text means by its name, number or beginning.
+def is_choice(feature: Feature, text: str) -> bool:
+    """Return whether a text is the name or the label of a category as it stands."""
+    return text in feature.categories or text in feature.category_labels
 
-    Upper and lower case are equal. Where categories are numbers themselves, only the
-    name counts. A text that means no category is returned as it is. Raises RefusedError
-    if it is the beginning of several.
+
+def parse_category(feature: Feature, text: str) -> str:
+    """Return the category that a text means by name, label, number or beginning.
+
+    Upper and lower case are equal. Where categories are numbers themselves, only names
+    and labels count. A text that means no category is returned as it is. Raises
+    RefusedError if it is the beginning of several.
     """
     known = feature.categories
+    text = name_category(feature, text)
     if not text or is_known(feature, text):
         return text
     same = [category for category in known if category.casefold() == text.casefold()]
@@ -97,15 +104,16 @@ def parse_category(feature: Feature, text: str) -> str:
         return text
     if text.isdecimal() and 1 <= int(text) <= len(known):
         return known[int(text) - 1]
-    fits = [
-        category
-        for category in known
-        if category.casefold().startswith(text.casefold())
-    ]
+    start = text.casefold()
+    fits = {
+        category: label
+        for category, label in zip(known, feature.shown_categories, strict=True)
+        if category.casefold().startswith(start) or label.casefold().startswith(start)
+    }
     if len(fits) > 1:
-        rule = f"may be {' or '.join(fits)}: type more of it"
+        rule = f"may be {' or '.join(fits.values())}: type more of it"
         raise RefusedError([Refusal(feature.name, rule, repr(text))])
-    return fits[0] if fits else text
+    return next(iter(fits), text)
 
 
 def can_be_numbered(feature: Feature) -> bool:
@@ -145,11 +153,16 @@ def answer_hint(feature: Feature) -> str:
 
 
 def list_categories(feature: Feature) -> list[str]:
-    """Return the categories, with their numbers if they have any."""
-    if not can_be_numbered(feature):
-        return list(feature.categories)
+    """Return the categories, with their numbers if they have any.
+
+    Where names are numbers, a label stands beside its name.
+    """
+    shown = feature.shown_categories
+    if can_be_numbered(feature):
+        return [f"{number} {label}" for number, label in enumerate(shown, 1)]
     return [
-        f"{number} {category}" for number, category in enumerate(feature.categories, 1)
+        label if label == category else f"{category} {label}"
+        for category, label in zip(feature.categories, shown, strict=True)
     ]
 
 

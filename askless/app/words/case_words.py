@@ -83,13 +83,8 @@ def list_reasons(session: Session, model: Model) -> list[Reason]:
 
 def answer_text(feature: Feature, answer: TakenAnswer | None) -> str:
     """Return an answer as people write it."""
-    if answer is None or answer.value is None:
-        return "no value"
-    if isinstance(answer.value, bool):
-        return "yes" if answer.value else "no"
-    if isinstance(answer.value, str):
-        return answer.value
-    return wording.describe_value(feature, float(answer.value))
+    value = None if answer is None else answer.value
+    return wording.write_answer(feature, value) or "no value"
 
 
 def list_missing(model: Model, state: State) -> list[MissingFeature]:

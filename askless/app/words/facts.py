@@ -30,9 +30,9 @@ def name_classes(ensemble: Ensemble) -> str:
 
 
 def describe_target(model: Model) -> str:
-    """Return what a model predicts: its classes, and the column they come from."""
+    """Return what a model predicts: its classes, and what their column is called."""
     names = name_classes(model.ensemble)
-    return f"{names} ({model.target})" if model.target else names
+    return f"{names} ({model.target_title})" if model.target else names
 
 
 def list_facts(model: Model) -> list[tuple[str, str]]:
@@ -218,7 +218,7 @@ def order_by_use(model: Model) -> list[int]:
 def describe_seen(feature: Feature) -> str:
     """Return the values of a feature that training saw, in words."""
     if feature.type == "category":
-        return ", ".join(feature.categories)
+        return ", ".join(feature.shown_categories)
     if feature.type == "boolean":
         return "yes or no"
     if feature.value_range is None:

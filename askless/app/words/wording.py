@@ -11,7 +11,7 @@ from askless.core.errors import find_nearest, list_some
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.state import Forecast, Question
 from askless.core.session.steps import AnswerStep, Prospect
-from askless.core.table.texts.categories import match_name
+from askless.core.table.texts.categories import label_of, match_name, name_category
 
 # Why a session does not stop early by a certificate; None: it may.
 LACKS: dict[str | None, str] = {
@@ -252,17 +252,24 @@ def make_doubt(feature: Feature, value: float, text: str | None = None) -> Doubt
 
 def describe_choices(feature: Feature, text: str) -> str:
     """Return the categories that training saw, the one nearest to a text alone."""
-    nearest = find_nearest(text, feature.categories)
+    nearest = find_nearest_category(feature, text)
     if nearest is not None:
-        return f"such as {nearest}"
-    return f"one of {list_some(feature.categories, MOST_NAMED)}"
+        return f"such as {label_of(feature, nearest)}"
+    return f"one of {list_some(feature.shown_categories, MOST_NAMED)}"
+
+
+def find_nearest_category(feature: Feature, text: str) -> str | None:
+    """Return the category whose name or label is spelt most like a text, or None."""
+    names = (*feature.category_labels, *feature.categories)
+    nearest = find_nearest(text, names)
+    return None if nearest is None else name_category(feature, nearest)
 
 
 def doubt_of_category(feature: Feature, text: str) -> Doubt:
-    nearest = find_nearest(text, feature.categories)
+    nearest = find_nearest_category(feature, text)
     words = "Training saw no such category."
     if nearest is not None:
-        words += f" The nearest is {nearest}."
+        words += f" The nearest is {label_of(feature, nearest)}."
     return Doubt(feature.name, "unseen_category", words, nearest)
 
 
@@ -275,10 +282,19 @@ def describe_value(feature: Feature, value: float) -> str:
     """Return a value as people write it."""
     if feature.type == "category":
         code = int(value)
-        return feature.categories[code] if code >= 0 else "another category"
+        return feature.shown_categories[code] if code >= 0 else "another category"
     if feature.type == "boolean":
         return "yes" if value else "no"
     return f"{value:g}" + (f" {feature.unit}" if feature.unit else "")
+
+
+def write_answer(feature: Feature, value: object) -> str:
+    """Return an answer as people write it, from what the API has; "" for no value."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return label_of(feature, value)
+    return describe_value(feature, float(value))  # type: ignore[arg-type]  # a number
 
 
 def describe_age(age: timedelta) -> str:

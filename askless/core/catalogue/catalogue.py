@@ -35,9 +35,11 @@ class Feature:
 
     `cost` is in micro-units, 0 for a member of a bundle. `categories` are the values
     seen in training, sorted; code k is the k-th. With `has_other` rare categories were
-    joined into `OTHER`, and unknown ones are read as `OTHER`. `missing` are words and
-    numbers, as text, that mean a missing value. `least` and `most` bound the numbers
-    that are possible at all, in rows and answers alike.
+    joined into `OTHER`, and unknown ones are read as `OTHER`. `category_labels` are
+    what people read for the categories, one for each in their order; () where no
+    category has a label. `missing` are words and numbers, as text, that mean a missing
+    value. `least` and `most` bound the numbers that are possible at all, in rows and
+    answers alike.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Feature:
     least: float | None = None
     most: float | None = None
     categories: tuple[str, ...] = ()
+    category_labels: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     #: the words that mean missing besides `missing`; None: the usual ones
     missing_words: tuple[str, ...] | None = None
@@ -79,6 +82,11 @@ class Feature:
     def text(self) -> str:
         """How a person is asked: the question where there is one, else the title."""
         return self.question or self.title
+
+    @property
+    def shown_categories(self) -> tuple[str, ...]:
+        """What people read for each category: its label where it has one."""
+        return self.category_labels or self.categories
 
     @property
     def limit_rule(self) -> str:

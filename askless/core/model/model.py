@@ -147,8 +147,9 @@ def locate_budget(budgets: tuple[int | None, ...], budget: int | None) -> int:
 class Model:
     """An ensemble with its name, target, parameters, curve and card.
 
-    `target` names the column it predicts, `params` are those of the training, `curve`
-    is measured on held-out rows, and `card` holds facts about model and training.
+    `target` names the column it predicts, and `target_label` is what people call it.
+    `params` are those of the training, `curve` is measured on held-out rows, and `card`
+    holds facts about model and training.
     `learning` is None where the model can't go on learning.
     """
 
@@ -159,6 +160,12 @@ class Model:
     curve: Curve | None = None
     card: dict[str, object] = field(default_factory=dict)
     learning: LearningState | None = None
+    target_label: str | None = None
+
+    @property
+    def target_title(self) -> str:
+        """What people read for the target: its label where it has one."""
+        return self.target_label or self.target
 
 
 def bind_errors(model: Model) -> Model:

@@ -176,8 +176,16 @@ def train(
         card |= report_validation(validation)
     card |= report_mean_budgets(whole, folds, sample, seed)
     curve = None if validation is None else validation.curve
-    params, model = finished[-1].params, Model(spec.name, whole, spec.table.target)
-    model = bind_errors(replace(model, params=asdict(params), curve=curve, card=card))
+    model = Model(
+        spec.name,
+        whole,
+        spec.table.target,
+        asdict(finished[-1].params),
+        curve,
+        card,
+        target_label=spec.table.target_label,
+    )
+    model = bind_errors(model)
     return add_learning_state(model, checked, spec, finished[-1])
 
 

@@ -6,6 +6,7 @@ from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import AnswerError, Refusal, shorten
 from askless.core.table.cells import is_blank, tidy_text, write_cell
 from askless.core.table.columns import read_feature
+from askless.core.table.texts.categories import name_category
 from askless.core.table.texts.numbers import strip_unit, to_decimal_point
 
 BLANK_RULE = (
@@ -22,13 +23,15 @@ def check_answer(feature: Feature, value: object) -> float:
     """Turn one answer into a value as in `Dataset.values`.
 
     It is read as a table's column of this one cell: a number and its text are the same,
-    for a category too. A category that training did not see is legal. `AnswerError` is
+    for a category too, which its label means as well. A category that training did not
+    see is legal. `AnswerError` is
     raised for what the feature can't have, for a number outside of the feature's
     limits, and for what stands for a missing value in tables.
     """
     is_scalar = isinstance(value, str | bool | int | float)
     text = tidy_text(write_cell(value) or "") if is_scalar else ""
     if text:
+        text = name_category(feature, text)
         refuse_blank(feature, text)
         cell = np.array([text], np.object_)
         values, refusals = read_feature(feature, cell)

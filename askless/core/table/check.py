@@ -36,6 +36,7 @@ from askless.core.table.notes import (
     list_column_warnings,
     note_missing_words,
     note_reading,
+    note_unused_labels,
 )
 from askless.core.table.silent import FindSilent, mark_silent
 from askless.core.table.spec import CASE_COLUMN, TableSpec
@@ -150,7 +151,9 @@ def read_features(
         wrong: list[Refusal] = []
         if feature.type == "category":
             rare = spec.rares.get(feature.name, spec.rare)
-            feature, wrong = learn_categories(feature, column, rare)
+            labels = spec.category_labels.get(feature.name, {})
+            feature, wrong = learn_categories(feature, column, rare, labels)
+            notes += note_unused_labels(feature, labels)
         cells, more = read_feature(feature, column, TYPE_REMEDY)
         wrong += more
         refusals += wrong

@@ -28,7 +28,11 @@ from askless.core.table.cells import (
     tidy_cells,
 )
 from askless.core.table.dataset import MAX_CODES
-from askless.core.table.texts.categories import unify_spellings
+from askless.core.table.texts.categories import (
+    list_ambiguous_labels,
+    match_name,
+    unify_spellings,
+)
 from askless.core.table.texts.numbers import (
     COMMA_NUMBER,
     read_number,
@@ -261,12 +265,15 @@ def type_rule(feature: Feature, cells: Cells, wrong: IntArray) -> str:
 
 
 def learn_categories(
-    feature: Feature, column: Column, rare: int = 0
+    feature: Feature,
+    column: Column,
+    rare: int = 0,
+    labels: Mapping[str, str] | None = None,
 ) -> tuple[Feature, list[Refusal]]:
     """Return a category feature with the values present as its categories.
 
     Categories of fewer than `rare` rows are joined into `OTHER`. More than `MAX_CODES`
-    are refused.
+    are refused, and so are `labels`, by category, that could mean two of them.
     """
     counts = count_categories(feature, column)
     frequent = {name for name, count in counts.items() if count >= rare}
@@ -274,11 +281,34 @@ def learn_categories(
     categories = sorted(frequent | {OTHER} if has_other else frequent)
     feature = replace(feature, has_other=has_other)
     if len(categories) <= MAX_CODES:
-        return replace(feature, categories=tuple(categories)), []
+        feature = replace(feature, categories=tuple(categories))
+        return label_categories(feature, labels or {})
     remedy = advise_on_writing(categories) or CATEGORY_REMEDY
     rule = f"must have at most {MAX_CODES} categories; {remedy}"
     shown = f"{len(categories)}, as {shorten(categories[0])}"
     return feature, [Refusal(f"column {feature.name}", rule, shown)]
+
+
+def label_categories(
+    feature: Feature, labels: Mapping[str, str]
+) -> tuple[Feature, list[Refusal]]:
+    """Return a category feature with its labels, and refusals of ambiguous ones.
+
+    A category without a label is read as its name. Labels of categories that no row has
+    are not kept.
+    """
+    by_place = {match_name(feature.categories, name): name for name in labels}
+    shown = tuple(
+        labels[by_place[place]] if place in by_place else category
+        for place, category in enumerate(feature.categories)
+    )
+    if shown == feature.categories:
+        return feature, []
+    refusals = [
+        Refusal(f"column {feature.name}", rule, shorten(label))
+        for label, rule in list_ambiguous_labels(feature.categories, shown)
+    ]
+    return replace(feature, category_labels=shown), refusals
 
 
 def count_categories(feature: Feature, column: Column) -> Counter[str]:

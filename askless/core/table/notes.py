@@ -5,15 +5,15 @@ A note has a cell as its example, and what to do where the cell is not meant so.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.catalogue import OTHER, Feature
-from askless.core.errors import shorten
+from askless.core.errors import nearest_hint, shorten
 from askless.core.table.cells import advise_on_writing
-from askless.core.table.texts.categories import note_lookalikes
+from askless.core.table.texts.categories import match_name, note_lookalikes
 from askless.core.table.texts.numbers import (
     EXPONENT_CODE,
     MOST_EXACT,
@@ -218,6 +218,19 @@ def note_missing_words(
     return [
         f"{', '.join(frequent)}, which means missing; if it is a value, say in "
         "`missing_words` which words mean missing"
+    ]
+
+
+def note_unused_labels(feature: Feature, labels: Iterable[str]) -> list[str]:
+    """Return a note for each category that has a label and is none of the feature's.
+
+    `labels` are the names of the categories that a spec labels.
+    """
+    return [
+        f"no row has the category {shorten(name)}, or it is joined as a rare one, so "
+        f"its label is not used{nearest_hint(name, feature.categories)}"
+        for name in labels
+        if match_name(feature.categories, name) is None
     ]
 
 

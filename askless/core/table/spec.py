@@ -10,8 +10,9 @@ from askless.core.catalogue.catalogue import Feature, Group
 from askless.core.catalogue.code_systems import check_code_systems
 from askless.core.catalogue.costs import BUNDLE_BILLING_RULE, BUNDLE_RULE
 from askless.core.catalogue.patterns import expand, matching, unmatched
-from askless.core.errors import Refusal
+from askless.core.errors import Refusal, shorten
 from askless.core.table.cells import MISSING_WORDS
+from askless.core.table.texts.categories import list_ambiguous_labels
 
 # How a spec writes the fields of `Feature` that limit its numbers.
 LIMIT_KEYS = {"least": "min", "most": "max"}
@@ -37,6 +38,8 @@ class TableSpec:
     """
 
     target: str
+    #: what people call the target; None: as its column is called
+    target_label: str | None = None
     positive: str | None = None
     #: How classes are shown, by label.
     displays: Mapping[str, str] = field(default_factory=dict)
@@ -52,6 +55,8 @@ class TableSpec:
     declared: frozenset[str] = frozenset()
     rare: Annotated[int, Interval(ge=0, le=1_000_000)] = 0
     rares: Mapping[str, int] = field(default_factory=dict)
+    #: what people read for categories, by feature and category
+    category_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing_target: MissingTarget = "refuse"
     weight: str | None = None
     group_by: str | None = None
@@ -126,6 +131,8 @@ def check_features(spec: TableSpec) -> Iterator[Refusal]:
             yield Refusal(f"{where}.{LIMIT_KEYS[key]}", rule)
         for key, rule in check_code_systems(feature):
             yield Refusal(f"{where}.{key}", rule)
+        for rule, label in check_category_labels(spec, feature):
+            yield Refusal(f"{where}.category_labels", rule, label)
         if feature.group is None:
             continue
         if members.get(feature.name, feature.group) != feature.group:
@@ -152,6 +159,17 @@ def check_limits(feature: Feature) -> Iterator[tuple[str, str]]:
             yield key, "only a number has limits"
     if None not in (feature.least, feature.most) and feature.least >= feature.most:  # type: ignore[operator]  # neither is None
         yield "most", "must be above the lower limit"
+
+
+def check_category_labels(
+    spec: TableSpec, feature: Feature
+) -> Iterator[tuple[str, str]]:
+    """Yield each rule that labels of categories break, and the label."""
+    labels = spec.category_labels.get(feature.name, {})
+    if labels and feature.type != "category":
+        yield "only a category has labels", ""
+    for label, rule in list_ambiguous_labels([*labels], [*labels.values()]):
+        yield rule, shorten(label)
 
 
 def check_memberships(spec: TableSpec, names: set[str]) -> Iterator[Refusal]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from askless.app.documents.model.model import FeatureShape, check_catalogue
+from askless.app.documents.model.catalogue import FeatureShape, check_catalogue
 from askless.app.documents.spec.spec import read_spec
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.code_systems import is_loinc

@@ -16,6 +16,18 @@ MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 MeanUnits = Annotated[float, BeforeValidator(lambda mean: from_micros(int(mean + 0.5)))]
 
 
+# Of a feature or of the question for it.
+CategoryLabels = Annotated[
+    list[str],
+    Field(
+        validation_alias="shown_categories",
+        examples=[[]],
+        description="What people read for `categories`, in the same order; an answer "
+        "may be either.",
+    ),
+]
+
+
 class ModelHead(Answer):
     id: str = Field(examples=[MODEL_ID])
     name: str = Field(examples=["heart-cleveland"])
@@ -58,6 +70,7 @@ class ModelFeature(Answer):
     cost: Units = Field(examples=[5.17])
     group: str | None = Field(examples=["blood"])
     categories: list[str] = Field(examples=[[]])
+    category_labels: CategoryLabels
     used: bool = Field(examples=[True], description="Whether the model reads it.")
     billing: Billing = Field(examples=["per_answer"])
 
@@ -87,7 +100,12 @@ class ModelClass(Answer):
 class Model(ModelHead):
     """A model with its catalogue and its card."""
 
-    target: str = Field(examples=["disease"])
+    target: str = Field(examples=["label"])
+    target_label: str = Field(
+        validation_alias="target_title",
+        examples=["Heart disease"],
+        description="What people call the target; by default as its column.",
+    )
     algorithm: str = Field(examples=["adaboost_bt_smoothed"])
     policy: Policy = Field(examples=["ordered"])
     params: dict[str, Any] = Field(examples=[{"rounds": 300, "tau": 1.0}])

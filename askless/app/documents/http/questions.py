@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from askless.app.documents.http.explanations import Prospect
+from askless.app.documents.http.models import CategoryLabels
 from askless.app.documents.shape import Answer, Units
 from askless.app.documents.words import FeatureType
 
@@ -49,6 +50,7 @@ class Question(Answer):
     categories: list[str] = Field(
         examples=[[]], description="Those that training saw; others are legal."
     )
+    category_labels: CategoryLabels
     price: Units = Field(examples=[3.1], description="What it would charge now.")
     cost: Units = Field(examples=[3.1], description="The catalogue's figure.")
     group: str | None = Field(examples=["blood"])

@@ -5,15 +5,19 @@ Amounts of money in micro-units.
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from askless.app.documents.fields import ErrorCost, Name, Policy, Unit
+from askless.app.documents.model.catalogue import (
+    FeatureShape,
+    GroupShape,
+    check_catalogue,
+)
 from askless.app.documents.model.hypotheses import StoredHypothesis, hypothesis_shape
 from askless.app.documents.model.learning import (
     LearningShape,
@@ -32,16 +36,10 @@ from askless.app.documents.shape import MAX_REFUSALS, Many, check_version, read_
 from askless.app.documents.sizes import check_sizes
 from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.catalogue.catalogue import (
-    MOST_VALUES,
-    OTHER,
-    Billing,
     Catalogue,
     Feature,
-    FeatureType,
     Group,
 )
-from askless.core.catalogue.code_systems import check_code_systems
-from askless.core.catalogue.costs import BUNDLE_BILLING_RULE
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.certificates import N_STRATA, Certification
 from askless.core.model.ensemble import (
@@ -53,11 +51,10 @@ from askless.core.model.ensemble import (
     to_limit,
 )
 from askless.core.model.model import Curve, Model, bind_errors
-from askless.core.model.ranges import Each, Micros, Share
+from askless.core.model.ranges import Each, Share
 from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, list_serving_policies
-from askless.core.table.dataset import MAX_CODES, ClassLabel, count_outputs
-from askless.core.table.spec import check_limits, is_billed_apart
+from askless.core.table.dataset import ClassLabel, count_outputs
 
 
 def check_certification(certification: Certification | None) -> Iterator[Refusal]:
@@ -90,85 +87,6 @@ def is_possible_count(counts: tuple[int, ...], n_rows: int) -> bool:
     return sum(counts[:N_STRATA]) == n_rows and all(d <= n for n, d in pairs)
 
 
-Range = Annotated[Many[float], Field(min_length=2, max_length=2)]
-PER_ANSWER: Billing = "per_answer"
-StoredBilling = Annotated[Billing, Field(exclude_if=lambda value: value == PER_ANSWER)]
-
-
-# Fields that a document leaves out where they say nothing.
-NONE: Any = Field(default=None, exclude_if=lambda value: value is None)
-EMPTY: Any = Field(default=(), exclude_if=lambda value: not value)
-FALSE: Any = Field(default=False, exclude_if=lambda value: not value)
-
-
-class FeatureShape(StoredShape):
-    name: str
-    type: FeatureType
-    cost: Micros
-    label: str | None = None
-    question: str | None = NONE
-    unit: str | None = None
-    code: str | None = NONE
-    system: str | None = NONE
-    ucum: str | None = NONE
-    group: str | None = None
-    least: float | None = NONE
-    most: float | None = NONE
-    categories: Annotated[Many[str], Field(max_length=MAX_CODES)]
-    missing: Many[str] = EMPTY
-    missing_words: Many[str] | None = NONE
-    decimal_comma: bool = FALSE
-    has_other: bool = FALSE
-    value_range: Range | None = NONE
-    values: Annotated[Many[float], Field(max_length=MOST_VALUES)] = EMPTY
-    billing: StoredBilling = PER_ANSWER
-
-
-class GroupShape(StoredShape):
-    name: str
-    fee: Micros
-    price: Micros | None = None
-    label: str | None = None
-    billing: StoredBilling = PER_ANSWER
-
-
-def check_catalogue(catalogue: Catalogue, where: str) -> Iterator[Refusal]:
-    """Yield refusals of features and groups that don't fit together."""
-    groups = {group.name for group in catalogue.groups}
-    bundles = {group.name: group for group in catalogue.groups if group.is_bundle}
-    for noun, named in (("features", catalogue.features), ("groups", catalogue.groups)):
-        if len({entry.name for entry in named}) < len(named):
-            names = Counter(entry.name for entry in named)
-            duplicate = names.most_common(1)[0][0]
-            yield Refusal(
-                f"{where}.{noun}", "names must be unique", repr(duplicate[:60])
-            )
-    for position, feature in enumerate(catalogue.features):
-        place = f"{where}.features[{position}]"
-        if feature.group is not None and feature.group not in groups:
-            yield Refusal(f"{place}.group", "must be a known group")
-        elif feature.group in bundles and feature.cost > 0:
-            rule = "a member of a bundle must have no cost of its own"
-            yield Refusal(f"{place}.cost_micros", rule)
-        elif feature.group in bundles and is_billed_apart(
-            feature, bundles[feature.group]
-        ):
-            yield Refusal(f"{place}.billing", BUNDLE_BILLING_RULE)
-        low, high = feature.value_range or (0.0, 0.0)
-        if low > high:
-            yield Refusal(f"{place}.value_range", "must ascend")
-        if list(feature.values) != sorted(set(feature.values)):
-            yield Refusal(f"{place}.values", "must ascend")
-        for field, rule in (*check_limits(feature), *check_code_systems(feature)):
-            yield Refusal(f"{place}.{field}", rule)
-        if list(feature.categories) != sorted(set(feature.categories)):
-            yield Refusal(f"{place}.categories", "must be sorted and unique")
-        if feature.has_other and OTHER not in feature.categories:
-            yield Refusal(f"{place}.categories", f"must have {OTHER}, for unknown ones")
-    if not groups <= {feature.group for feature in catalogue.features}:
-        yield Refusal(f"{where}.groups", "must each have a member")
-
-
 def check_finite(raw: dict[str, Any]) -> dict[str, Any]:
     """Return a document; raise ValueError if NaN or infinity is anywhere in it."""
     try:
@@ -186,6 +104,7 @@ class ModelDocument(StoredShape):
     version: Literal[3]
     name: Name
     target: str
+    target_label: str | None = None
     algorithm: Annotated[str, BeforeValidator(check_algorithm)]
     policy: Policy
     ranges: Stored[tuple[BudgetRange, ...]] | None = None
@@ -237,6 +156,7 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "version": 3,
         "name": model.name,
         "target": model.target,
+        "target_label": model.target_label,
         "algorithm": ensemble.algorithm,
         "policy": ensemble.policy,
         "ranges": to_json_value(ensemble.ranges),
@@ -260,7 +180,9 @@ def model_to_json(model: Model) -> dict[str, Any]:
         "panels": ensemble.panels and panels_to_json(ensemble.panels),
         "learning": model.learning and learning_to_json(model.learning),
     }
-    omitted_if_empty = {"ranges", "knees", "certification", "panels", "learning"}
+    omitted_if_empty = {
+        *("target_label", "ranges", "knees", "certification", "panels", "learning"),
+    }
     return {
         name: value
         for name, value in document.items()

@@ -115,6 +115,7 @@ class SpecSelection(shape_of(SelectionParams, ("criterion",))):  # type: ignore[
 SPEC_EXAMPLE: dict[str, Any] = {
     "name": "heart-cleveland",
     "target": "label",
+    "target_label": "Heart disease",
     "positive": "1",
     "classes": {"1": "disease", "0": "no disease"},
     "cost_unit": "CAD",
@@ -151,6 +152,11 @@ class SpecDocument(Shape):
     )
 
     target: Text = Field(examples=["label"])
+    target_label: Text | None = Field(
+        default=None,
+        examples=["Heart disease"],
+        description="What people call the target; by default as its column.",
+    )
     name: Name = Field(default="model", examples=["heart-cleveland"])
     positive: Label | None = Field(
         default=None, examples=["1"], description="Of two classes only."
@@ -327,8 +333,10 @@ def build_table(document: SpecDocument) -> TableSpec:
         untyped=frozenset(
             feature.name
             for feature in features or ()
-            # Only a number has limits.
-            if feature.type is None and feature.least is feature.most is None
+            # Only a number has limits, and only a category has labels.
+            if feature.type is None
+            and feature.least is feature.most is None
+            and not feature.category_labels
         ),
         costs=document.costs or {},
         groups=tuple(group.build() for group in groups),
@@ -342,5 +350,8 @@ def build_table(document: SpecDocument) -> TableSpec:
             feature.name: feature.rare
             for feature in features or ()
             if feature.rare is not None
+        },
+        category_labels={
+            feature.name: feature.category_labels for feature in features or ()
         },
     )

@@ -36,6 +36,12 @@ class SpecFeature(Shape):
         examples=["number"],
         description="By default what the column suggests.",
     )
+    category_labels: dict[str, Text] = Field(
+        default={},
+        examples=[{"atypical ang": "Atypical angina"}],
+        description="Of a category: what people read for its values. Each answers to "
+        "its label too; the API shows both.",
+    )
     question: Text | None = Field(
         default=None,
         examples=["What is the patient's serum cholesterol?"],
@@ -144,6 +150,11 @@ def build_features(
     return tuple(build_feature(feature, members, built) for feature in features)
 
 
+def guess_type(feature: SpecFeature) -> FeatureType:
+    """Return the type of a feature that names none; its column may say otherwise."""
+    return "category" if feature.category_labels else "number"
+
+
 def build_feature(
     feature: SpecFeature, members: Mapping[str, str], groups: Mapping[str, Group]
 ) -> Feature:
@@ -152,9 +163,10 @@ def build_feature(
     # A group that is not there is refused elsewhere.
     group = groups.get(name or "", Group(""))
     is_free = group.is_bundle and "cost" not in feature.model_fields_set
-    values = dict(feature, type=feature.type or "number", group=name)
+    values = dict(feature, type=feature.type or guess_type(feature), group=name)
     values["billing"] = feature.billing or group.billing
     values["missing"] = tuple(values["missing"] or ())
     values["missing_words"] = to_tuple(values["missing_words"])
-    del values["rare"]
+    # These are learned from the column.
+    del values["rare"], values["category_labels"]
     return Feature(**values | ({"cost": 0} if is_free else {}))

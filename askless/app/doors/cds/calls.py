@@ -33,6 +33,7 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.code_systems import SYSTEMS
 from askless.core.catalogue.prices import from_micros
 from askless.core.errors import ClosedError, OverBudgetError, UselessAnswerError
+from askless.core.table.texts.categories import label_of
 
 Json = dict[str, Any]
 MOST_SUMMARY = 140
@@ -133,12 +134,16 @@ def describe_case(view: bodies.Session, catalogue: Catalogue, record: Record) ->
     features = catalogue.features
     for name, result in record.known.items():
         feature = features[catalogue.feature_idxs[name]]
-        value = f"{result.value} {feature.unit or ''}".strip()
+        value = result_text(feature, result.value)
         lines.append(f"- {feature.title}: {value}{date_note(result)}")
     for name, reason in record.left_out.items():
         title = features[catalogue.feature_idxs[name]].title
         lines.append(f"- {title}: left out{date_note(reason)}, since {reason.value}")
     return "\n".join(lines)
+
+
+def result_text(feature: Feature, value: Any) -> str:
+    return f"{label_of(feature, f'{value}')} {feature.unit or ''}".strip()
 
 
 def date_note(result: KnownValue) -> str:
@@ -169,8 +174,8 @@ def known_result_card(
     """Return the card of an order whose result is known or awaited; None: awaited."""
     if value is None:
         return needless_card(view, f"{feature.title} is ordered already", base)
-    text = f"{value} {feature.unit or ''}".strip()
-    return needless_card(view, f"{feature.title} is known already: {text}", base)
+    text = f"{feature.title} is known already: {result_text(feature, value)}"
+    return needless_card(view, text, base)
 
 
 def useless_result_card(

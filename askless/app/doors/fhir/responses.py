@@ -10,6 +10,7 @@ from askless.app.doors.fhir.vocabulary import extension
 from askless.app.service.sessions.opened import OpenSession
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.code_systems import SYSTEMS
+from askless.core.table.texts.categories import label_of
 
 Json = dict[str, Any]
 FORM_ID = "form"
@@ -143,7 +144,8 @@ def feature_item(feature: Feature) -> Json:
     item |= {"text": feature.text, "type": item_type(feature), "required": False}
     if feature.type == "category":
         item["answerOption"] = [
-            answer_option(category) for category in feature.categories
+            answer_option(*choice)
+            for choice in zip(feature.categories, feature.shown_categories, strict=True)
         ]
     return item
 
@@ -170,11 +172,11 @@ def extensions_of_number(feature: Feature) -> list[Json]:
     return extensions
 
 
-def answer_option(category: str) -> Json:
+def answer_option(category: str, label: str) -> Json:
     """Return a category as an answer option; a code has single spaces at most."""
     if category == " ".join(category.split()):
-        return {"valueCoding": {"code": category, "display": category}}
-    return {"valueString": category}
+        return {"valueCoding": {"code": category, "display": label}}
+    return {"valueString": label}
 
 
 def asked_item(features: dict[str, Feature], question: Question, unit: str) -> Json:
@@ -219,7 +221,7 @@ def answer_value(feature: Feature, value: Any) -> Json:
         return {"valueDecimal": value}
     if feature.type == "boolean":
         return {"valueBoolean": value}
-    return answer_option(str(value))
+    return answer_option(str(value), label_of(feature, str(value)))
 
 
 def build_template(model: Any, base: str) -> Json:

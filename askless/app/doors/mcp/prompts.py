@@ -114,7 +114,7 @@ def write_prompt(model: Model, given: dict[str, str]) -> str:
     return TEXT.format(
         name=model.name,
         model=model.id,
-        target=model.target,
+        target=model.target_label,
         classes=" or ".join(label.display for label in model.classes),
         budget="any amount" if budget is None else f"{number} {model.cost_unit}",
         number=number,

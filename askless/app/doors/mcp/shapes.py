@@ -8,7 +8,7 @@ from askless.app.documents.buying.runs import Keys
 from askless.app.documents.fields import AcceptUnseen, Amount, Key, Value
 from askless.app.documents.http import sessions as bodies
 from askless.app.documents.http.doubts import Doubt
-from askless.app.documents.http.models import MODEL_ID, ModelHead
+from askless.app.documents.http.models import MODEL_ID, CategoryLabels, ModelHead
 from askless.app.documents.http.sessions import MAX_ANSWERS, SESSION_ID, GivenAnswer
 from askless.app.documents.shape import Answer, Shape, Units
 from askless.app.documents.words import FeatureType, SessionState, StopReason
@@ -141,13 +141,16 @@ class ListedFeature(Answer):
     type: FeatureType
     unit: str | None
     categories: list[str]
+    category_labels: CategoryLabels
     cost: Units = Field(description="Without the fee of its group.")
 
 
 class ListedModel(ModelHead):
     """A model in short, and the addresses of the resources that tell more."""
 
-    target: str = Field(description="What is predicted.")
+    target: str = Field(
+        validation_alias="target_title", description="What is predicted."
+    )
     classes: list[str] = Field(description="Of the target, in words.")
     unit: str = Field(
         validation_alias="cost_unit", description="Of all costs and budgets."
@@ -180,6 +183,7 @@ class CaseQuestion(Answer):
         description="Of a number, what training saw; others are legal."
     )
     categories: list[str]
+    category_labels: list[str]
     why: str
 
 

@@ -9,7 +9,12 @@ from askless.app.service.sessions.opened import OpenSession
 from askless.app.words.charts.charts import Line, draw_line_chart
 from askless.app.words.reasons import collect_reasons
 from askless.app.words.trust import describe_aim, describe_errors, describe_reliability
-from askless.app.words.wording import describe_price, describe_useless, percent
+from askless.app.words.wording import (
+    describe_price,
+    describe_useless,
+    percent,
+    write_answer,
+)
 from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.catalogue.prices import from_micros, price_feature
 from askless.core.model.ensemble import Ensemble
@@ -195,6 +200,7 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
             for feature in (asked.features if asked else ())
         ],
         "OUTCOMES": OUTCOMES,
+        "write_answer": write_answer,
         "N_CHOICES": N_CHOICES,
         **describe_prediction(opened, view),
     }

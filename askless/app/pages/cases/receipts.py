@@ -27,7 +27,7 @@ from askless.app.service.sessions.opened import (
 )
 from askless.app.store.database.transactions import Transaction
 from askless.app.words.stops import describe_stop
-from askless.app.words.wording import describe_value
+from askless.app.words.wording import write_answer
 from askless.core.catalogue.catalogue import Feature
 from askless.core.errors import ClosedError
 
@@ -150,19 +150,9 @@ def list_values(
 ) -> tuple[tuple[str, str], ...]:
     """Return titles of features and what people read for their values."""
     return tuple(
-        (features[name].title, value_text(features[name], value))
+        (features[name].title, write_answer(features[name], value))
         for name, value in values.items()
     )
-
-
-def value_text(feature: Feature, value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return describe_value(feature, float(value))
-    return str(value)
 
 
 @router.get("/{id}/receipt.json", dependencies=[READS])

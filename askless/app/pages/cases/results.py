@@ -94,7 +94,7 @@ def build_result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "is_ended": state.is_ended,
         "has_others": has_other_open(model.ensemble, state),
         "stop_words": describe_stop(model.ensemble, state),
-        "target": model.target,
+        "target": model.target_title,
         "titles": {
             feature.name: feature.title for feature in model.ensemble.catalogue.features
         },

@@ -53,7 +53,8 @@ def list_options(feature: Feature) -> Sequence[tuple[str, str]]:
     """Return a feature's choices as pairs of value and text; () for a text field."""
     if feature.type == "boolean":
         return BOOLEANS
-    return tuple((category.strip(), category) for category in feature.categories)
+    names = (category.strip() for category in feature.categories)
+    return tuple(zip(names, feature.shown_categories, strict=True))
 
 
 def range_hint(feature: Feature) -> str:

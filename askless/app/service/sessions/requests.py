@@ -10,6 +10,7 @@ from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
 from askless.core.table.answer_values import check_answer
 from askless.core.table.cells import tidy_text, write_cell
+from askless.core.table.texts.categories import name_category
 
 
 def check_known(
@@ -89,7 +90,7 @@ def check_value(
     a cell of a table is, and a number as the category that is spelt so.
     """
     number = check_answer(feature, value)
-    text = tidy_text(write_cell(value) or "")
+    text = name_category(feature, tidy_text(write_cell(value) or ""))
     if feature.type == "category" and not is_known(feature, text):
         if not (accept_unseen or feature.has_other):
             choices = describe_choices(feature, text)

@@ -96,12 +96,51 @@ def category_code(feature: Feature, category: str) -> float:
     return float(known.index(OTHER)) if feature.has_other else UNSEEN
 
 
+def name_category(feature: Feature, text: str) -> str:
+    """Return the category that a text means by its name or its label; else the text.
+
+    Labels are equal in upper and lower case, names are not.
+    """
+    if feature.category_labels and match_name(feature.categories, text) is None:
+        labels = [fold(label) for label in feature.category_labels]
+        if fold(text) in labels:
+            return feature.categories[labels.index(fold(text))]
+    return text
+
+
+def label_of(feature: Feature, category: str) -> str:
+    """Return what people read for a category; an unknown one as it is written."""
+    place = match_name(feature.categories, category)
+    return category if place is None else feature.shown_categories[place]
+
+
+def fold(text: str) -> str:
+    """Return what is equal of two labels that only case or spaces tell apart."""
+    return " ".join(text.casefold().split())
+
+
+def list_ambiguous_labels(
+    categories: Sequence[str], labels: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the labels that could mean another category too, each with the rule.
+
+    Both are in the same order; a label that is its category's name is none.
+    """
+    pairs = [*zip(categories, labels, strict=True)]
+    return [
+        (label, f"must not be the name or the label of {shorten(other)} too")
+        for category, label in pairs
+        for other, shown in pairs
+        if other != category != label and fold(label) in (fold(other), fold(shown))
+    ]
+
+
 def list_lookalikes(texts: Iterable[str]) -> list[tuple[str, str]]:
     """Return pairs of texts that differ by case, spaces or `.0` alone."""
     first: dict[str, str] = {}
     pairs = []
     for text in texts:
-        key = " ".join(whole_text(text).casefold().split())
+        key = fold(whole_text(text))
         other = first.setdefault(key, text)
         if other != text:
             pairs.append((other, text))

@@ -111,10 +111,7 @@ def question(visit: Visit, site: Site) -> None:
         session = site.answer(session, outcome)
     show(visit, session)
     visit.shows("Ask: ", "refused", "Results to come")
-    visit.shows(
-        "Cannot be done here: there is no such value",
-        "Refused and Result not known say nothing about it.",
-    )
+    visit.shows("If there is no result", "It counts neither for nor against.")
 
 
 @state
@@ -186,6 +183,8 @@ def answer_that_costs_too_much(visit: Visit, site: Site) -> None:
     features = hostile_model()["features"]
     dearest = max(features, key=lambda feature: feature["cost_micros"])
     show(visit, session, f"?{urlencode({'feature': dearest['name']})}")
+    visit.shows("more than is left")
+    visit.check()
     visit.press("Ordered, result later")
     visit.is_refused()
     visit.shows("This costs", "Raise the budget below")
@@ -222,16 +221,14 @@ def advice_to_stop_and_the_end(visit: Visit, site: Site) -> None:
     session = site.start(None, stop={"max_questions": 1})
     site.answer(session)
     show(visit, session)
-    visit.shows("Go on all the same", "Answer another feature")
+    visit.shows("Suggested result", "Go on all the same", "Answer another feature")
     visit.check()
-    show(visit, session, "/result")
-    visit.shows("Go on all the same", "Answer another feature")
+    visit.follow("Correct an answer")
+    visit.shows("Answers so far", "Answer another feature")
     show(visit, session)
     visit.press("Stop here")
-    visit.shows("The session is closed")
-    visit.lacks("Go on all the same", "Answer another feature")
-    show(visit, session, "/result")
-    visit.lacks("Go on all the same", "Answer another feature")
+    visit.shows("Asking ended", "The bill")
+    visit.lacks("Stop here", "Go on all the same", "Answer another feature")
 
 
 @state

@@ -69,6 +69,11 @@ def number_range(low: float, high: float) -> str:
     return "–".join(f"{value:.2f}".removeprefix("0") for value in (low, high))
 
 
+def number_span(least: int, most: int) -> str:
+    """Return two whole numbers as `2 to 12`; only one if both are the same."""
+    return f"{most}" if least == most else f"{least} to {most}"
+
+
 def percent_range(low: float, high: float) -> str:
     """Return two whole percents, without the sign."""
     return f"{100 * low:.0f}–{100 * high:.0f}"
@@ -158,9 +163,8 @@ def describe_promise(ensemble: Ensemble, question: Question) -> str:
     if promise is None or question.n_hypotheses is not None:
         return ""
     least, most = promise.questions_left
-    size = f"{least} to {most} questions, at most"
-    if least == most:
-        size = "1 question," if most == 1 else f"{most} questions,"
+    size = f"{number_span(least, most)} question{'' if most == 1 else 's'}"
+    size += "," if least == most else ", at most"
     cost = money(promise.spend_left, ensemble.catalogue.cost_unit)
     plan = f"the whole plan ({size} {cost})"
     return describe_error_change(

@@ -12,6 +12,7 @@ from askless.app.words.trust import describe_aim, describe_errors, describe_reli
 from askless.app.words.wording import (
     describe_price,
     describe_useless,
+    number_span,
     percent,
     write_answer,
 )
@@ -34,6 +35,17 @@ OUTCOMES = {
     "unknown": "nobody knows",
 }
 
+# What the buttons below a question mean.
+MEANINGS = {
+    "Cannot be done here": "the test can't be made for this case, or not here. That "
+    "itself may count for or against.",
+    "Refused": "somebody does not want it. It counts neither for nor against.",
+    "Result not known": "it was made, but nobody has the result. It counts neither for "
+    "nor against.",
+    "Ordered, result later": "it is charged now. Go on meanwhile, and enter the result "
+    "when it comes.",
+}
+
 N_BEST = 2
 # Classes whose chances are seen at once, and choices that are radio buttons.
 N_CLASSES, N_CHOICES = 3, 6
@@ -48,6 +60,8 @@ class AskedFeature(NamedTuple):
     #: in units
     price: float
     price_words: str
+    #: how much more the price is than what is left, in units
+    lacking: float
     #: its present outcome; None: not asked yet
     outcome: str | None
 
@@ -70,6 +84,7 @@ def describe_feature(
         tuple(features[idx] for idx in idxs),
         from_micros(cost),
         "" if is_free else describe_price(catalogue, question),
+        0 if state.remaining is None else from_micros(max(0, cost - state.remaining)),
         state.outcomes[feature_idx],
     )
 
@@ -104,6 +119,21 @@ def max_questions_left(opened: OpenSession) -> int:
         n_most = min(n_most, max(0, n_left))
     # A question at random may be one that the model doesn't read.
     return max(n_most, int(is_explored(state)))
+
+
+def describe_questions_left(opened: OpenSession) -> str:
+    """Return how many questions are left, as the plan of the next question counts them.
+
+    Where nothing was measured, or another number was agreed, it is a bound.
+    """
+    view, agreed = opened.view, opened.state.stop.max_questions
+    if view.question is None:
+        return "No further question."
+    if view.question.worth is None or view.should_stop or agreed is not None:
+        most = max_questions_left(opened)
+        return f"Up to {'one' if most == 1 else most} more question{'s' * (most != 1)}."
+    least, most = view.question.worth.questions_left
+    return f"{number_span(least, most)} more question{'s' * (most != 1)}."
 
 
 def draw_chances(view: Any) -> tuple[str, str] | None:
@@ -188,7 +218,8 @@ def describe_session(opened: OpenSession, chosen: str | None) -> dict[str, Any]:
             [catalogue.features[idx] for idx in others.useless if idx != asked_idx]
         ),
         "best": list_alternatives(catalogue, view) if is_next else [],
-        "most": max_questions_left(opened),
+        "left": describe_questions_left(opened),
+        "MEANINGS": MEANINGS,
         "features": {feature.name: feature for feature in catalogue.features},
         "fields": [
             (

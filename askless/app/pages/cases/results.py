@@ -69,8 +69,9 @@ def render_result(
         "shown_at": call.at.now,
         "outcome": find_outcome(db, call),
         "may_change": may_change,
+        "said": None,
     }
-    return render(request, "result.html", status, **known, **more)
+    return render(request, "result.html", status, **known | more)
 
 
 def build_result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from askless.app.http.plumbing.deps import (
     show_now,
 )
 from askless.app.pages.cases.asking import describe_session
+from askless.app.pages.cases.results import render_result
 from askless.app.pages.cases.start import parse_money
 from askless.app.pages.plumbing.callers import Typed
 from askless.app.pages.plumbing.frame import field_errors, redirect, render
@@ -35,7 +36,6 @@ from askless.app.service.sessions.opened import (
     find_open,
 )
 from askless.app.store.database.transactions import Transaction
-from askless.app.words.stops import describe_stop
 from askless.app.words.wording import money
 from askless.core.errors import (
     ClosedError,
@@ -148,7 +148,8 @@ def show_question(
 ) -> Response:
     """Show the current question; with `on` also past the advice to stop.
 
-    A session that buys by itself has a page of its own until a person answers.
+    A case that is over, or should be, shows its result. A session that buys by itself
+    has a page of its own until a person answers.
     """
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
@@ -158,7 +159,13 @@ def show_question(
         return redirect(f"/ui/sessions/{call.id}/receipt")
     if feature and feature not in opened.model.ensemble.catalogue.feature_idxs:
         raise NotFoundError("feature")
+    if not feature and (has_ended(opened) or (opened.view.should_stop and not on)):
+        return redirect(f"/ui/sessions/{call.id}/result")
     return show_case(request, opened, feature or None, is_going_on=bool(on))
+
+
+def has_ended(opened: OpenSession) -> bool:
+    return opened.session.state == "closed" or opened.state.is_ended
 
 
 def show_case(
@@ -170,19 +177,12 @@ def show_case(
     is_going_on: bool = False,
     **more: Any,
 ) -> HTMLResponse:
-    """Show a question, or that the case is over; `more` overrides the context."""
+    """Show a question and the case so far; `more` overrides the context."""
     described = describe_session(opened, feature)
-    view = described["view"]
-    is_ended = view.state == "closed" or opened.state.is_ended
-    # A form that was refused is shown again, whatever is advised.
-    is_form = feature is not None or status != 200
-    is_over = not is_form and (is_ended or (view.should_stop and not is_going_on))
     known: dict[str, Any] = {
         "model_note": opened.model.card.get("note"),
-        "is_over": is_over or (is_ended and feature is None),
-        "is_ended": is_ended,
+        "is_ended": has_ended(opened),
         "is_going_on": is_going_on,
-        "why_over": describe_stop(opened.model.ensemble, opened.state),
         "doubts": {},
         "confirmed": "",
         "insists": False,
@@ -294,6 +294,10 @@ def show_refusal(
         return render(request, "erased.html", 409, view=opened.view)
     if isinstance(error, ConflictError | ClosedError):
         notice = STALE if isinstance(error, ConflictError) else CLOSED
+        if has_ended(opened):
+            return render_result(
+                request, db, call, may_change=True, status=409, said=notice
+            )
         return show_case(request, opened, None, 409, said=notice)
     feature = first_feature(form)
     is_known = feature in opened.model.ensemble.catalogue.feature_idxs

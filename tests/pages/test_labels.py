@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.pages.site import post
+from tests.pages.test_cases import bundled
 
 PAIN = "Atypical angina"
 
@@ -47,15 +48,14 @@ def test_a_question_shows_labels_and_sends_names(
     assert "atypical ang" not in text_of(page)
 
 
-@pytest.mark.parametrize("end", ["", "/result", "/receipt"])
+@pytest.mark.parametrize("end", ["?on=1", "/result", "/receipt"])
 def test_no_page_of_a_case_shows_a_name_where_there_is_a_label(
     client: TestClient, answered: dict[str, Any], end: str
 ) -> None:
-    client.post(f"/predict/{answered['id']}/stop")
     shown = text_of(client.get(f"/ui/sessions/{answered['id']}{end}").text)
 
     assert PAIN in shown
-    assert "atypical ang " not in shown
+    assert "atypical ang" not in shown
 
 
 def test_what_is_predicted_has_its_label(
@@ -119,3 +119,39 @@ def test_a_plan_leads_by_labels(client: TestClient, model_id: str) -> None:
 
     assert "No symptoms" in plan
     assert "asymptomatic" not in text_of(plan)
+
+
+def test_the_monitor_calls_features_as_people_do_and_its_file_by_name(
+    client: TestClient, model_id: str, answered: dict[str, Any]
+) -> None:
+    refused = [{"feature": "chol", "outcome": "refused"}]
+    client.post(f"/predict/{answered['id']}/answers", json={"answers": refused})
+    here = f"/ui/models/{model_id}/monitor"
+    shown, file = text_of(client.get(here).text), client.get(f"{here}.csv").text
+
+    for title in ("Type of chest pain", "Serum cholesterol"):
+        assert title in shown
+    assert not re.search(r"\b(cp|chol)\b", shown)
+    assert ",chol,refused," in file
+
+
+def test_the_ledger_draws_what_was_paid_and_no_columns_that_came_along(
+    client: TestClient,
+) -> None:
+    model = client.post("/models", json=bundled()).json()["id"]
+    session = begin(client, model)
+    values = {"chol": 240, "fbs": False, "cp": "typical ang", "age": 60, "sex": "male"}
+    answers = [
+        {"feature": name, "outcome": "value", "value": value}
+        for name, value in values.items()
+    ]
+    body = {"answers": answers, "insist": True}
+    assert client.post(f"/predict/{session['id']}/answers", json=body).is_success
+    page = client.get("/ui/ledger").text
+    chart = page.partition("Spend by feature</h2>")[2].partition("</svg>")[0]
+    table = page.partition("<caption>Spend by feature")[2].partition("</table>")[0]
+
+    assert "Serum cholesterol" in chart
+    assert "Fasting blood sugar" not in chart
+    assert "Fasting blood sugar" in table
+    assert "blood draw" in text_of(page)

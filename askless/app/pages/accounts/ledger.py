@@ -136,20 +136,33 @@ def collect_names(
     named = models.titles(db, used).items()
     return {
         "titles": {id: f"{name}@{version}" for id, (name, version) in named},
-        "labels": label_features(db, loaded, used),
+        **label_books(db, loaded, used),
         "cases": lists.summaries(db, {entry.session_id for entry in entries}),
     }
 
 
-def label_features(
+def label_books(
     db: Transaction, loaded: LoadedModels, model_ids: Iterable[str]
-) -> dict[str, str]:
-    """Return the titles of features by name; where models differ, the name itself."""
+) -> dict[str, dict[str, str]]:
+    """Return what people read for features (`labels`) and groups, by name."""
+    catalogues = [
+        loaded.get(db, model_id).ensemble.catalogue
+        for model_id in sorted(model_ids)[:MOST_LABELLED]
+    ]
+    features = (entry for catalogue in catalogues for entry in catalogue.features)
+    groups = (entry for catalogue in catalogues for entry in catalogue.groups)
+    return {
+        "labels": merge_titles((feature.name, feature.title) for feature in features),
+        "groups": merge_titles((group.name, group.label) for group in groups),
+    }
+
+
+def merge_titles(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Return titles by name; the name itself where it has several, or none."""
     titles: dict[str, str] = {}
-    for model_id in sorted(model_ids)[:MOST_LABELLED]:
-        for feature in loaded.get(db, model_id).ensemble.catalogue.features:
-            is_same = titles.setdefault(feature.name, feature.title) == feature.title
-            titles[feature.name] = feature.title if is_same else feature.name
+    for name, title in pairs:
+        shown = title or name
+        titles[name] = shown if titles.setdefault(name, shown) == shown else name
     return titles
 
 
@@ -171,7 +184,9 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
             replace(total, common=names.get(total.common, total.common))
             for total in sums
         ]
-        bars = [(total.common, from_micros(total.net)) for total in titled[:MOST_BARS]]
+        # What a bundle reveals beside its first feature costs nothing.
+        paid = [total for total in titled if total.charged or total.reversed]
+        bars = [(total.common, from_micros(total.net)) for total in paid[:MOST_BARS]]
         is_drawn = len(bars) >= LEAST_POINTS
         svg = draw_names_chart(bars, books.unit, noun) if is_drawn else None
         shown[noun] = svg, to_table_rows(titled)

@@ -53,10 +53,12 @@ def show_monitor(
     asked = read_filters(request.query_params, ASKED)
     head, model = models.get_head(db, id), models.load(db, loaded, id)
     title, ensemble = head.name, model.ensemble
+    features = ensemble.catalogue.features
     more: dict[str, Any] = {
         "id": head.id,
         "sizes": [(size, size) for size in SIZES],
         "model_note": model.card.get("note"),
+        "titles": {feature.name: feature.title for feature in features},
     }
     try:
         span = read_span(asked, at)
@@ -71,7 +73,7 @@ def show_monitor(
         "monitor.html",
         title=title,
         found=monitored,
-        shown=draw_charts(monitored, ensemble),
+        shown=draw_charts(monitored, ensemble, more["titles"]),
         typed={"from": first, "to": last, "bucket": span.bucket},
         query=urlencode(asked),
         **more,
@@ -91,7 +93,9 @@ def read_span(asked: Mapping[str, str], at: Moment) -> monitor.Span:
     return monitor.Span(day_start(first), day_end(days["to"]), bucket)  # type: ignore[arg-type]  # one of SIZES
 
 
-def draw_charts(monitored: Monitor, ensemble: Ensemble) -> dict[str, str]:
+def draw_charts(
+    monitored: Monitor, ensemble: Ensemble, titles: Mapping[str, str]
+) -> dict[str, str]:
     """Return charts by name, for those that have `LEAST_POINTS` figures."""
     spends = [
         (bucket.start, PlottedFigure(bucket.mean_spend, bucket.mean_spend_interval))
@@ -115,14 +119,14 @@ def draw_charts(monitored: Monitor, ensemble: Ensemble) -> dict[str, str]:
         event = ensemble.classes[1].display if ensemble.n_outputs == 1 else "the label"
         bins = monitored.whole.figures.reliability
         shown["reliability"] = draw_reliability(bins, event, "all outcomes")  # type: ignore[arg-type]  # bodies have the same fields
-    return shown | draw_features(monitored.whole)
+    return shown | draw_features(monitored.whole, titles)
 
 
-def draw_features(whole: MonitorBucket) -> dict[str, str]:
+def draw_features(whole: MonitorBucket, titles: Mapping[str, str]) -> dict[str, str]:
     """Return charts of refused questions and of values not seen in training."""
     refused = [
         (
-            feature.feature,
+            titles[feature.feature],
             PlottedFigure(feature.refused.value, feature.refused.interval),
         )
         for feature in whole.features
@@ -130,7 +134,7 @@ def draw_features(whole: MonitorBucket) -> dict[str, str]:
     ]
     outside = [
         (
-            feature.feature,
+            titles[feature.feature],
             PlottedFigure(feature.drift.outside.value, feature.drift.outside.interval),
         )
         for feature in whole.features

@@ -1,5 +1,6 @@
 """What a model says of offers that come back empty."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,16 @@ def test_offers_that_come_back_empty_are_named_the_dearest_first() -> None:
 
     words = "b in 25 %, which costs 0.125 a case; a in 30 %, which costs nothing"
     assert ("Empty answers", words) in list_facts(model)
+
+
+def test_a_feature_is_called_by_its_label() -> None:
+    made = make(offer("f0", 0.3, 0.0))
+    catalogue = made.ensemble.catalogue
+    features = (replace(catalogue.features[0], label="Age"), *catalogue.features[1:])
+    named = replace(made.ensemble, catalogue=replace(catalogue, features=features))
+
+    facts = dict(list_facts(replace(made, ensemble=named)))
+    assert facts["Empty answers"] == "Age in 30 %, which costs nothing"
 
 
 def test_many_offers_are_counted() -> None:

@@ -142,15 +142,19 @@ def describe_commonest(model: Model) -> list[str]:
 
 def describe_empty_answers(model: Model) -> str | None:
     """Return how often offers come back empty, the dearest first; None: unknown."""
-    unit = model.ensemble.catalogue.cost_unit
+    catalogue = model.ensemble.catalogue
+    titles = {feature.name: feature.title for feature in catalogue.features}
     offers = [offer for offer in read_empty_answers(model) if offer.share > 0]
     offers.sort(key=lambda offer: (-offer.cost, -offer.share))
     words = []
     for offer in offers[:MOST_OFFERS]:
         costs = "nothing"
         if offer.billing == "per_call":
-            costs = f"{money(to_micros(round(offer.cost, 6)), unit)} a case"
-        words.append(f"{offer.offer} in {percent(offer.share)}, which costs {costs}")
+            cost = to_micros(round(offer.cost, 6))
+            costs = f"{money(cost, catalogue.cost_unit)} a case"
+        # The other offers are groups.
+        name = titles.get(offer.offer, offer.offer)
+        words.append(f"{name} in {percent(offer.share)}, which costs {costs}")
     n_more = len(offers) - len(words)
     words += [f"and {n_more} more"] if n_more else []
     return "; ".join(words) or None

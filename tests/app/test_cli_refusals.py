@@ -13,7 +13,11 @@ pytest_plugins = ["tests.app.conftest_small"]
         ("--budget", "-1", "--budget: must be an amount such as"),
         ("--budget", "0.0000001", "at most 6 decimals"),
         ("--budget", "nan", "--budget"),
-        ("--budget", "1,234", "--budget: may be two numbers: type 1234 or 1.234"),
+        (
+            "--budget",
+            "1,234",
+            "--budget: may be two numbers: type 1234, as tables read it, or 1.234",
+        ),
         (
             "--policy",
             "magic",

@@ -73,7 +73,16 @@ def test_other_separators_and_decimal_commas_are_read(separator):
             b"a;b\n1,234;1,234\n1,234.5;2,5\n",
             {"a": ["1,234", "1,234.5"], "b": [1.234, 2.5]},
         ),
+        (
+            "a;b\n1 234,50;\u22125,2\n-7,5;(3,25)\n".encode(),
+            {"a": ["1 234.50", "-7.5"], "b": ["\u22125.2", "(3.25)"]},
+        ),
         (b"a|b\n1|2\n", {"a": [1], "b": [2]}),
+        # Names have what can be printed of them.
+        (
+            '"a\r\nb",c\0,d\u200be,\u00a0f\u00a0g\n1,2,3,4\n'.encode(),
+            {"a b": [1], "c": [2], "de": [3], "f g": [4]},
+        ),
         (b'a;"b, c"\n1;2\n3;4\n', {"a": [1, 3], "b, c": [2, 4]}),
         (b"sep=;\r\na;b,c\r\n1,5;2\r\n", {"a": [1.5], "b,c": [2]}),
         ("a,b\n1,2\n".encode("utf-16"), {"a": [1], "b": [2]}),
@@ -270,6 +279,14 @@ def test_rows_of_long_cells_are_named():
 
 def test_rows_of_another_length_are_not_all_looked_at():
     assert "found 1000 or more rows of another" in refused(b"a,b\n" + b"1\n" * 2000)
+
+
+def test_rows_with_one_cell_more_are_refused_with_what_to_do():
+    names_of_rows = refused(b"a,b\n1,2,3\n4,5,6\n")
+    above = refused(b"Export\na,b\n1,2\n")
+
+    assert "name the column of row names, or end no row with a sep" in names_of_rows
+    assert "take away what stands above it" in above
 
 
 def test_ragged_rows_are_named():

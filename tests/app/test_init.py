@@ -345,3 +345,41 @@ def test_long_names_are_folded_and_not_cut(tmp_path, run):
     assert "(credited)" in finished.out
     assert "(enrolled)" in finished.out
     assert "…" not in finished.out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a b y\n1 2 0\n", "parted by ',': part them by commas, semicolons, tabs or"),
+        (b"Ward;;\na;b;y\n1;2;0\n", "by ';': names of columns must be its first line"),
+    ],
+)
+def test_a_header_that_is_none_is_refused_with_what_to_do(content, words):
+    with pytest.raises(RefusedError, match=words):
+        draft_spec(open_table(io.BytesIO(content)), "y", "m", None)
+
+
+def test_a_column_that_no_spec_can_name_is_ignored_with_the_reason():
+    name = "n" * 201
+    content = f"a,{name},y\n".encode() + b"1,2,0\n2,1,1\n" * 20
+
+    draft = draft_spec(open_table(io.BytesIO(content)), "y", "m", None)
+    spec, _ = check_spec_and_table(draft.spec, lambda: open_table(io.BytesIO(content)))
+
+    assert f"{name}: ignored, since it is under a name of more than 200 characters" in (
+        draft.notes
+    )
+    assert [feature.name for feature in spec.table.features] == ["a"]
+
+
+def test_numbers_near_the_ends_of_doubles_are_drafted():
+    rows = [
+        f"{['1e308', '-1e308', '5e-324', '-0.0'][row % 4]},{row % 2}"
+        for row in range(40)
+    ]
+
+    draft = draft_spec(
+        open_table(io.BytesIO("\n".join(["a,y", *rows]).encode())), "y", "m", None
+    )
+
+    assert [feature["type"] for feature in draft.spec["features"]] == ["number"]

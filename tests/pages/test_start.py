@@ -61,8 +61,8 @@ def test_an_amount_may_have_a_decimal_comma(typed: str, micros: int) -> None:
     [
         ("1e3", "must be an amount such as 12.50"),
         ("", "must be an amount such as 12.50"),
-        ("1,234", "may be two numbers: type 1234 or 1.234"),
-        ("1,234.50", "must be typed without a sign between thousands: 1234.50"),
+        ("1,234", "may be two numbers: type 1234, as tables read it, or 1.234"),
+        ("1,2.3.4", "must be typed without a sign between thousands"),
     ],
 )
 def test_what_is_no_amount_is_refused_with_what_to_type(typed: str, rule: str) -> None:

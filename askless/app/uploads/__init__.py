@@ -1,6 +1,7 @@
 """Read CSV (also compressed) and Parquet files whole, by pyarrow."""
 
 import csv
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -61,9 +62,12 @@ def unpacked_size(metadata: Any) -> int:
 
 
 def tidy_names(raw_names: Sequence[str]) -> list[str]:
-    """Tidy names as cells, or name columns as pandas does; refuse duplicates."""
+    """Tidy names as cells, or name columns as pandas does; refuse duplicates.
+
+    Signs that have no width are no part of a name, and line ends in it are spaces.
+    """
     names = [
-        tidy_text(name) or f"{UNNAMED}{position}"
+        tidy_text(tidy_signs(name)) or f"{UNNAMED}{position}"
         for position, name in enumerate(raw_names)
     ]
     refusals = [
@@ -74,6 +78,17 @@ def tidy_names(raw_names: Sequence[str]) -> list[str]:
     if refusals:
         raise RefusedError(refusals)
     return names
+
+
+def tidy_signs(name: str) -> str:
+    """Return a name with nothing that can't be printed; control signs become spaces."""
+    if name.isprintable():
+        return name
+    shown = (
+        sign if sign.isprintable() else " " * (unicodedata.category(sign) != "Cf")
+        for sign in name
+    )
+    return " ".join("".join(shown).split())
 
 
 def read_table(

@@ -17,6 +17,7 @@ from askless.app.uploads.bounds import (
 )
 from askless.app.uploads.columns import WRITTEN
 from askless.core.errors import Refusal, RefusedError
+from askless.core.table.texts.numbers import SPACERS
 
 COMMA = ","
 # In order of preference; spreadsheets with decimal commas write semicolons, copied
@@ -24,10 +25,12 @@ COMMA = ","
 SEPARATORS = (COMMA, ";", "\t", "|")
 # A first line by Excel, which names the separator.
 NAMED_SEPARATOR = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?\r?\n')
-# A number with a decimal comma, also between a currency and a unit: € 12,50, 3,5 %.
+# A number with a decimal comma, also between signs, a currency and a unit: € 12,50,
+# 3,5 %, (1 234,50).
 DECIMAL_COMMA = (
-    r"^(\s*(?:[A-Z]{0,2}\p{Sc}\s?)?[-+]?(?:\p{Sc}\s?)?\d+)"
-    r",(\d+\s*(?:\p{Sc}|[%‰°µμ]\S{0,15}|\p{L}\S{0,15})?\s*)$"
+    r"^([^\p{L}\d,.]*(?:[A-Z]{1,3}[^\p{L}\d,.]*)?"
+    rf"(?:\d+|\d{{1,3}}(?:[{SPACERS}]\d{{3}})+))"
+    r",(\d+\s*(?:\p{Sc}|[%‰°µμ]\S{0,15}|\p{L}\S{0,15})?[-)\s]*)$"
 )
 FORMULA_TEXT = r'^\s*="([^"]*)"\s*$'
 COMMA_THOUSANDS = r"^[^\d,.]*\d{1,3}(,\d{3})+(,\d{3}|\.\d*)[^\d,.]*$"
@@ -159,8 +162,13 @@ def refuse_ragged(rows: list[Any], skipped: list[Refusal] | None = None) -> None
         skipped += refusals
     elif rows:
         rule = "every row must have as many cells as the header"
-        lengths = {row.actual_columns for row in rows}
-        if len(lengths) == 1 and max(lengths) > rows[0].expected_columns:
+        lengths, expected = (
+            {row.actual_columns for row in rows},
+            rows[0].expected_columns,
+        )
+        if lengths == {expected + 1} and expected > 1:
+            rule += "; name the column of row names, or end no row with a separator"
+        elif len(lengths) == 1 and max(lengths) > expected:
             rule += ", the first line; take away what stands above it"
         count = f"{len(rows)}{' or more' * (len(rows) >= MAX_RAGGED)}"
         whole = Refusal("table", rule, f"{count} rows of another length")

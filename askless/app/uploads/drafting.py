@@ -1,12 +1,13 @@
 """Draft a first spec from a table, for the command `init`."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from askless.app.documents.fields import MAX_NAME, is_name
 from askless.app.uploads import Source
 from askless.app.uploads.price_tables import PriceTable, read_prices
 from askless.app.uploads.streams import StreamedTable
@@ -24,6 +25,7 @@ from askless.core.table.targets import (
 
 NO_NAME = "an index, without a name"
 NO_CELLS = "of lists, records or bytes"
+LONG_NAME = f"under a name of more than {MAX_NAME} characters"
 # Columns that a note names.
 MAX_NAMED = 5
 
@@ -58,19 +60,16 @@ def draft_spec(
     columns, unreadable = read_each_column(table, target, text)
     if target not in columns:
         refusal = unknown_column("--target", target, columns)
-        parted = f"; its cells are parted by {table.separator!r}" * bool(
-            table.separator
-        )
-        raise RefusedError([replace(refusal, rule=f"{refusal.rule}{parted}")])
+        rule = f"{refusal.rule}{describe_parting(table)}"
+        raise RefusedError([replace(refusal, rule=rule)])
     if table.n_rows == 0:
         raise RefusedError([Refusal("table", "must have at least one row")])
     table_spec = TableSpec(target, missing_words=words, missing_target="drop")
     columns, labels, targets, notes = read_labels(columns, table_spec, table.n_rows)
     # The column of cases is read by every training, and never a feature.
     columns.pop(CASE_COLUMN, None)
-    named = [
-        column for column in columns if column != target and not is_unnamed(column)
-    ]
+    unfit = dict.fromkeys(unreadable, NO_CELLS) | find_unfit_columns(columns, target)
+    named = [column for column in columns if column not in {target, *unfit}]
     price_table = PriceTable() if prices is None else read_prices(prices, named)
     declared = table.declared_texts
     drafts = [
@@ -80,12 +79,8 @@ def draft_spec(
         )
         for column in named
     ]
-    ignored = dict.fromkeys(unreadable, NO_CELLS)
-    ignored |= {
-        column: NO_NAME for column in columns if is_unnamed(column) and column != target
-    }
     drafts += [
-        ColumnDraft(column, "number", reason=why) for column, why in ignored.items()
+        ColumnDraft(column, "number", reason=why) for column, why in unfit.items()
     ]
     spec: dict[str, Any] = {"name": name, "target": target}
     spec |= {"positive": labels[1]} if len(labels) == 2 else {}
@@ -99,13 +94,33 @@ def draft_spec(
     }
     groups = build_group_entries(spec["features"], price_table)
     spec |= {"groups": groups} if groups else {}
-    ignored_names = [draft.name for draft in drafts if draft.reason]
+    # A spec can't name the others; a column that it doesn't name is ignored, too.
+    ignored_names = [
+        draft.name for draft in drafts if draft.reason and is_name(draft.name)
+    ]
     spec |= {"ignore": ignored_names} if ignored_names else {}
     spec |= {} if words is None else {"missing_words": list(words)}
     if len(targets) < table.n_rows:
         spec |= {"missing_target": "drop"}
     notes += list_draft_notes(drafts, price_table, prices is not None)
     return SpecDraft(spec, tuple(notes), tuple(labels), columns, tuple(drafts))
+
+
+def find_unfit_columns(columns: Iterable[str], target: str) -> dict[str, str]:
+    """Return the columns that can be no feature by their names, with the reason."""
+    others = [column for column in columns if column != target]
+    unfit = {column: LONG_NAME for column in others if not is_name(column)}
+    return unfit | {column: NO_NAME for column in others if is_unnamed(column)}
+
+
+def describe_parting(table: StreamedTable) -> str:
+    """Return how the cells of a CSV were parted, and what to do where that is wrong."""
+    if not table.separator:
+        return ""
+    remedy = "names of columns must be its first line"
+    if len(table) == 1:
+        remedy = "part them by commas, semicolons, tabs or bars"
+    return f"; its cells are parted by {table.separator!r}: {remedy}"
 
 
 def read_labels(

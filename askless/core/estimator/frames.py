@@ -80,9 +80,16 @@ def series_column(series: Any) -> Column:
 
 
 def array_columns(table: Any) -> dict[str, Column] | None:
-    """Return the columns of an array with texts, by position; None for other arrays."""
+    """Return the columns of an array with texts, by position; None for other arrays.
+
+    Whole numbers that float64 can't tell apart are texts.
+    """
     cells = table if isinstance(table, np.ndarray) else to_cells(table)
-    if cells is None or cells.ndim != 2 or cells.dtype.kind not in "OU":
+    if cells is None or cells.ndim != 2:
+        return None
+    is_whole = cells.dtype.kind in "iu" and cells.size > 0
+    is_vast = is_whole and max(cells.max(), -int(cells.min())) > MOST_EXACT
+    if cells.dtype.kind not in "OUST" and not is_vast:
         return None
     return {str(idx): cell_column(str(idx), row) for idx, row in enumerate(cells.T)}
 

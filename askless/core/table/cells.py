@@ -93,6 +93,8 @@ def write_cell(value: object) -> str | None:
     if isinstance(value, Decimal):
         is_whole = value.is_finite() and value % 1 == 0
         return f"{value:.0f}" if is_whole else str(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     return value if isinstance(value, str) else re.sub(MIDNIGHT, "", str(value))
 
 

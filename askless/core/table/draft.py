@@ -357,8 +357,8 @@ def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
     reason = identifier_reason(name, n_distinct, present.size)
     # Whole numbers that all differ may be measured, unless they are nearly consecutive
     # or ascend from row to row.
-    is_dense = np.ptp(present) < 2 * present.size
-    is_serial = is_dense or bool(np.all(np.diff(present) > 0))
+    is_dense = float(present.max()) - float(present.min()) < 2 * present.size
+    is_serial = is_dense or bool(np.all(present[1:] > present[:-1]))
     return reason if is_serial or has_id_name(name) else ""
 
 

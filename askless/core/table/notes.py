@@ -16,6 +16,8 @@ from askless.core.table.cells import advise_on_writing
 from askless.core.table.texts.categories import match_name, note_lookalikes
 from askless.core.table.texts.numbers import (
     EXPONENT_CODE,
+    INFINITE,
+    MOST_CODE,
     MOST_EXACT,
     NEGATIVE,
     ZERO_CODE,
@@ -26,8 +28,6 @@ from askless.core.table.texts.numbers import (
     write_number,
 )
 
-# Codes have fewer digits.
-MOST_CODE = 1e25
 # So many values are checked first: most columns of fractions have one there.
 N_FIRST = 1000
 # Fewer rows may all differ by chance.
@@ -51,8 +51,8 @@ AS_CODE = 'if these are codes, say "type": "category"'
 def list_column_warnings(feature: Feature, values: FloatArray) -> list[str]:
     """Return warnings about a column that is odd, but accepted."""
     name = feature.name
-    least = np.fmin.reduce(values, initial=math.nan)
-    greatest = np.fmax.reduce(values, initial=math.nan)
+    least = float(np.fmin.reduce(values, initial=math.nan))
+    greatest = float(np.fmax.reduce(values, initial=math.nan))
     if math.isnan(least):
         return [f"{name}: every value is missing, so it is never bought"]
     if least == greatest:
@@ -159,7 +159,11 @@ def note_reading(
         return note_read_numbers(feature, words)
     if feature.type == "boolean":
         return []
-    numbers = [word for word in words if read_number(word) is not None]
+    numbers = [
+        word
+        for word in words
+        if read_number(word) is not None and not INFINITE.fullmatch(word)
+    ]
     if not numbers or advise_on_writing(words):
         return []
     share = sum(counts[word] for word in numbers) / counts.total()

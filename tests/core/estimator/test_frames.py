@@ -69,6 +69,24 @@ def test_rows_that_are_lists_with_texts_are_columns():
     np.testing.assert_array_equal(columns["1"], [1.0, 2.0])
 
 
+@pytest.mark.parametrize("kind", ["U", "S", np.dtypes.StringDType()])
+def test_texts_of_numpy_are_texts_of_any_type(kind):
+    columns = array_columns(np.array([["a"], ["b"]]).astype(kind))
+
+    assert columns["0"].tolist() == ["a", "b"]
+
+
+def test_vast_whole_numbers_of_an_array_keep_their_digits():
+    vast = np.array([[2**63 + 1, 5], [2**63, 5]], np.uint64)
+
+    columns = array_columns(vast)
+
+    assert columns["0"].tolist() == [str(2**63 + 1), str(2**63)]
+    np.testing.assert_array_equal(columns["1"], [5.0, 5.0])
+    assert array_columns(-vast.astype(np.float64)) is None
+    assert array_columns(np.array([[-(2**60)], [1]]))["0"].tolist()[0] == str(-(2**60))
+
+
 @pytest.mark.parametrize(
     "table", [[[1, 2], [3, 4]], np.eye(2), 5, "ab", ["a", "b"], [["a"], ["b", "c"]]]
 )

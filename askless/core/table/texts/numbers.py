@@ -6,22 +6,26 @@ from collections.abc import Iterable
 
 # A number with a comma, as a person types it; the comma may part thousands.
 COMMA_NUMBER = re.compile(r"[-+]?\d*,[\d.,]*\d[\d.,]*", re.ASCII)
-# Digits in threes, parted by commas, spaces or apostrophes. A leading 0 is none of a
-# number of thousands: 0,125 has a decimal comma.
+# Signs between thousands besides commas and points: spaces and apostrophes.
+SPACERS = " '\u2019\u00a0\u2009\u202f"
+# Digits in threes, or by lakhs as in 1,23,456. A leading 0 is none of a number of
+# thousands: 0,125 has a decimal comma.
 THOUSANDS = re.compile(
-    r"[-+]?[1-9]\d{0,2}([, '\u00a0\u202f])\d{3}(\1\d{3})*(\.\d*)?", re.ASCII
+    rf"[-+]?([1-9]\d{{0,2}}([,{SPACERS}])\d{{3}}(\2\d{{3}})*|[1-9]\d?(,\d\d)+,\d{{3}})"
+    r"(\.\d*)?",
+    re.ASCII,
 )
 # A number with a decimal comma; points, spaces or apostrophes may part its thousands.
 DECIMAL_COMMA = re.compile(
-    r"[-+]?(\d+|[1-9]\d{0,2}(?:([. '\u00a0\u202f])\d{3})(?:\2\d{3})*),\d+", re.ASCII
+    rf"[-+]?(\d+|[1-9]\d{{0,2}}(?:([.{SPACERS}])\d{{3}})(?:\2\d{{3}})*),\d+", re.ASCII
 )
-# A negative number as accountants and older programs write it: (5.20) and 5.20-.
-NEGATIVE = re.compile(r"\(([^-+()]*\d[^-+()]*)\)|([^-+()]*\d[\d.,]*)-")
+# A negative number as accountants and older programs write it: (5.20), $(5) and 5.20-.
+NEGATIVE = re.compile(r"([^-+()\w]*)\(([^-+()]*\d[^-+()]*)\)|([^-+()]*\d[\d.,]*)-")
 SYMBOLS = "$€£¥₹₽₩₪₫₴₺₦฿¢"
 CURRENCIES = "USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR"
 # A number with one sign: a currency before it, or a currency or unit behind it.
 SIGNED = re.compile(
-    rf"[-+]?([A-Z]{{0,2}}[{SYMBOLS}]|{CURRENCIES})?\s?[-+]?\d[\d,.'\s]*"
+    rf"[-+]?\s?([A-Z]{{0,2}}[{SYMBOLS}]|{CURRENCIES})?\s?[-+]?\s?\d[\d,.'\u2019\s]*"
     rf"([{SYMBOLS}]|[%‰°µμ]\S{{0,15}}|[^\W\d_]\S{{0,15}})?"
 )
 # A number with a sign before it, such as $ or <, or a unit behind it.
@@ -29,15 +33,19 @@ MEASURE = re.compile(r"[<>~=$€£¥±≤≥ ]*[-+]?\d[\d., ]*( ?[%°µa-zA-Z/]{
 PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 INFINITE = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 # The body of a number between its signs.
-BODY = re.compile(r"[-+]?\d[\d,.'\s]*")
+BODY = re.compile(r"[-+]?\d[\d,.'\u2019\s]*")
+# A sign apart from its number, as in accounts: - 5.20.
+SIGN_APART = re.compile(r"([-+])\s+(?=[\d.])")
 # Signs for a minus that are no hyphen: U+2212, an en dash, a small and a wide hyphen.
 HYPHENS = str.maketrans(dict.fromkeys("\u2212\u2013\ufe63\uff0d", "-"))
 # Programs write powers of ten with a sign or a point: 1e+05, 1.0E5. Codes have neither.
 EXPONENT_CODE = re.compile(r"\d+e\d+", re.ASCII | re.IGNORECASE)
 ZERO_CODE = re.compile(r"[-+]?0\d[\d.]*", re.ASCII)
-DIGITS = re.compile(r"[-+]?\d+", re.ASCII)
+WHOLE_DIGITS = re.compile(r"([-+]?\d+)(\.0*)?", re.ASCII)
 #: Whole numbers up to this size differ as doubles.
 MOST_EXACT = 2**53
+#: Codes have fewer digits.
+MOST_CODE = 1e25
 
 
 def parse_number(cell: str) -> float | None:
@@ -67,17 +75,19 @@ def read_number(
         return number
     plain = strip_unit(cell, unit) if unit else put_sign_first(cell)
     if decimal_comma and DECIMAL_COMMA.fullmatch(plain):
-        plain = re.sub(r"[. '\u00a0\u202f]", "", plain).replace(",", ".")
+        plain = re.sub(f"[.{SPACERS}]", "", plain).replace(",", ".")
     elif THOUSANDS.fullmatch(plain):
-        plain = re.sub(r"[, '\u00a0\u202f]", "", plain)
+        plain = re.sub(f"[,{SPACERS}]", "", plain)
     return parse_number(plain)
 
 
 def put_sign_first(cell: str) -> str:
     """Return a number with a hyphen before it, however its minus is written."""
     plain = cell if cell.isascii() else cell.translate(HYPHENS)
+    if plain.startswith(("-", "+")):
+        return SIGN_APART.sub(r"\1", plain, 1)
     match = NEGATIVE.fullmatch(plain) if plain.endswith((")", "-")) else None
-    return f"-{match[1] or match[2]}" if match else plain
+    return f"-{match[3] or match[1] + match[2]}" if match else plain
 
 
 def strip_unit(cell: str, unit: str | None) -> str:
@@ -85,7 +95,7 @@ def strip_unit(cell: str, unit: str | None) -> str:
     cell = put_sign_first(cell)
     if not unit or parse_number(cell) is not None:
         return cell
-    sign, rest = ("-", cell[1:]) if cell.startswith("-") else ("", cell)
+    sign, rest = ("-", cell[1:].lstrip()) if cell.startswith("-") else ("", cell)
     if rest.startswith(unit):
         return sign + rest.removeprefix(unit).lstrip()
     return sign + rest.removesuffix(unit).rstrip()
@@ -132,26 +142,28 @@ def uses_decimal_commas(cells: Iterable[str]) -> bool:
 def to_decimal_point(typed: str) -> str:
     """Return a number as a person typed it with a decimal point: 12,50 is 12.50.
 
-    One comma is a decimal comma, unless exactly three digits follow it: 1,234 may be
-    1234 or 1.234. Raises ValueError, which says what to type, where commas are not
-    plain; a text that is no number is returned as it is.
+    Raises ValueError, which says what to type, where it may be two numbers, as 1,234
+    may be 1234 or 1.234, or is none; a text that is no number is returned as it is.
     """
-    if not COMMA_NUMBER.fullmatch(typed.strip()):
+    text = typed.strip()
+    if not COMMA_NUMBER.fullmatch(text):
         return typed
-    whole, _, decimals = typed.strip().partition(",")
-    if "," in decimals or "." in decimals:
-        plain = typed.strip().replace(",", "")
-        rule = "must be typed without a sign between thousands"
-        raise ValueError(f"{rule}: {plain}" if plain.count(".") < 2 else rule)
-    if len(decimals) == 3:
-        rule = f"may be two numbers: type {whole}{decimals} or {whole}.{decimals}"
-        raise ValueError(rule)
-    return f"{whole}.{decimals}"
+    whole, _, decimals = text.partition(",")
+    has_thousands = THOUSANDS.fullmatch(text) is not None
+    has_decimals = "," not in decimals and "." not in decimals
+    if has_thousands and has_decimals:
+        rule = f"type {whole}{decimals}, as tables read it, or {whole}.{decimals}"
+        raise ValueError(f"may be two numbers: {rule}")
+    if has_thousands:
+        return text.replace(",", "")
+    if has_decimals:
+        return f"{whole}.{decimals}"
+    raise ValueError("must be typed without a sign between thousands")
 
 
 def write_number(number: float) -> str:
-    """Return a number as text; a whole one without a decimal point."""
-    is_whole = math.isfinite(number) and number % 1 == 0
+    """Return a number as text; a whole one, unless it is vast, without a point."""
+    is_whole = abs(number) < MOST_CODE and number % 1 == 0
     return f"{number:.0f}" if is_whole else repr(float(number))
 
 
@@ -173,6 +185,7 @@ def is_coded(cell: str) -> bool:
     """
     if has_leading_zero(cell) or EXPONENT_CODE.fullmatch(cell):
         return True
-    if DIGITS.fullmatch(cell):
-        return len(cell) > 15 and abs(int(cell)) > MOST_EXACT
+    whole = WHOLE_DIGITS.fullmatch(cell)
+    if whole is not None:
+        return len(whole[1]) > 15 and abs(int(whole[1])) > MOST_EXACT
     return not math.isfinite(parse_number(cell) or 0.0)

@@ -161,22 +161,28 @@ class JobCalls:
         model: str | StoredModel,
         table: Table | None = None,
         rows: Sequence[Mapping[str, Any]] | None = None,
+        *,
+        accept_unseen: bool = False,
     ) -> Json:
         """Queue a job that goes on learning from labelled rows; return it.
 
-        The rows are a table, or mappings such as {"age": 63, "disease": "1"}. Its
+        The rows are a table, or mappings such as {"age": 63, "disease": "1"}. Most
+        cells of a column may be unknown categories only with `accept_unseen`. Its
         `result` has the `model_id` of the next version; `follow_job` waits for it.
         """
+        order = {"accept_unseen": True} if accept_unseen else {}
         path = f"{model_path(model)}/learn"
         if (table is None) == (rows is None):
             raise ValueError("rows: must be given, or else table, and not both")
         if table is not None:
-            return await send_order(self.connection, path, table, order={})
+            return await send_order(self.connection, path, table, order=order)
         assert rows is not None, "there is no table"
         cells = [
             {name: to_python(value) for name, value in row.items()} for row in rows
         ]
-        return await self.connection.request_json("POST", path, json={"rows": cells})
+        return await self.connection.request_json(
+            "POST", path, json={"rows": cells, **order}
+        )
 
     @Call
     async def follow_job(

@@ -127,6 +127,24 @@ def test_refused_rows_are_named_and_nothing_is_written(home: Path, run: Any) -> 
         assert not (home / "n.json").exists()
 
 
+def test_a_table_spelt_otherwise_is_learnt_only_where_the_caller_says_so(
+    home: Path, run: Any
+) -> None:
+    rows = [row | {"colour": row["colour"].upper()} for row in make_rows(30, 4)]
+    (home / "more.csv").write_bytes(as_csv(rows))
+    command = "learn", home / "m.json", home / "more.csv", "-o", home / "n.json"
+
+    refused = run(*command)
+    is_written = (home / "n.json").exists()
+    taken = run(*command, "--accept-unseen")
+
+    assert (refused.code, is_written) == (2, False)
+    assert "column colour: most of its cells must be categories" in refused.err
+    assert "take them as they are: --accept-unseen; found" in refused.err
+    assert taken.code == 0
+    assert "colour: 30 rows with categories that training did not see" in taken.err
+
+
 def test_out_must_be_given(home: Path, run: Any) -> None:
     done = run("learn", home / "m.json", home / "t.csv")
 

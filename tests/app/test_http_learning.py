@@ -43,6 +43,23 @@ def versions(client: TestClient) -> list[tuple[int, str | None]]:
     return [(model["version"], model["learnt_from"]) for model in found]
 
 
+@ON_SQLITE
+def test_rows_spelt_otherwise_are_learnt_only_where_the_caller_says_so(
+    client: TestClient, learn: Learn, model: str
+) -> None:
+    rows = [row | {"colour": "RED"} for row in make_rows(12, 5)]
+    wish = {"rows": rows, "accept_unseen": True}
+
+    refused = learn(rows)
+    taken = client.post(f"/models/{model}/learn", json=wish)
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["field"] == "column colour"
+    assert "take them as they are: accept_unseen" in refused.text
+    assert taken.status_code == 202, taken.text
+    assert taken.json()["order"] == {"accept_unseen": True}
+
+
 def test_rows_make_the_next_version_and_the_one_before_stays(
     client: TestClient, jobs: Jobs, learn: Learn, model: str
 ) -> None:

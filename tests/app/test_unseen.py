@@ -50,7 +50,9 @@ def test_an_unseen_batch_is_taken_where_the_caller_says_so(place, model, run):
         done = run(*command, "--accept-unseen")
 
         assert done.code == 0
-        assert "c: 3 rows with categories that training did not see" in done.err
+        assert "c: 3 rows with categories that training did not see, as 'Red'" in (
+            done.err
+        )
 
 
 @pytest.mark.parametrize("colours", [("Red", "blue", "red"), ("red", "red", "blue")])

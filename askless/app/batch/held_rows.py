@@ -9,9 +9,9 @@ import pyarrow as pa
 from askless.app.batch.budgets import largest_budget
 from askless.app.batch.predicting import PredictOrder, PredictWork
 from askless.app.batch.sources import HeldPart, TablePart
-from askless.core.arrays import FloatArray, IntArray
+from askless.core.arrays import FloatArray
 from askless.core.model.model import Model
-from askless.core.model.rows import refuse_unseen_batch, warn_unseen
+from askless.core.model.rows import UnseenNames, refuse_unseen_batch, warn_unseen
 from askless.core.table.columns import Columns
 
 
@@ -61,11 +61,9 @@ def predict_held(
         refuse_unseen_batch([columns], ensemble, "accept_unseen")
     part = HeldPart(TablePart(0, n_rows, columns, pa.table({})))
     played = list(work.play(part))
-    n_unseen: IntArray = np.sum(
-        [played_rows.n_unseen for played_rows in played], axis=0
-    )
+    unseen = sum((played_rows.unseen for played_rows in played), UnseenNames())
     return HeldPredictions(
         table=pa.concat_tables([played_rows.table for played_rows in played]),
         classes=tuple(label.label for label in ensemble.classes),
-        warnings=tuple(warn_unseen(ensemble, n_unseen)),
+        warnings=tuple(warn_unseen(ensemble, unseen)),
     )

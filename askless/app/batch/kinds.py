@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from askless.app.batch import orders
+from askless.app.batch.budgets import Naming
 from askless.app.batch.curves import curve_json, describe_asking
 from askless.app.batch.labelled import check_options, columns_with_text
 from askless.app.batch.measuring import (
@@ -34,7 +35,7 @@ from askless.app.batch.predicting import (
 )
 from askless.app.batch.results import curve_to_arrow, to_csv, to_parquet
 from askless.app.batch.sources import ColumnChoice, RowSource
-from askless.app.batch.table_checks import WholeColumns
+from askless.app.batch.table_checks import WholeColumns, refuse_unseen_rows
 from askless.app.batch.writing import open_stream
 from askless.app.documents.http import jobs as bodies
 from askless.app.documents.http.jobs import LearnOrder
@@ -80,10 +81,12 @@ def check_names_to_learn(model: Model, columns: Columns, order: object) -> None:
 
 
 def check_rows_of_table(
-    model: Model, source: RowSource, order: object = None
+    model: Model, source: RowSource, order: LearnOrder, naming: Naming = str
 ) -> list[str]:
     """Return warnings about a table; raise RefusedError with every broken rule."""
-    del order
+    if not order.accept_unseen:
+        option = naming("accept_unseen")
+        refuse_unseen_rows(source, model.ensemble, option, is_learnt=True)
     columns = WholeColumns(source, columns_to_learn(source, model))
     return check_rows_to_learn(columns, model, source.n_rows)
 

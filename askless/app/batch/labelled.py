@@ -15,7 +15,7 @@ from askless.core.arrays import FloatArray, IntArray
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
-from askless.core.model.rows import check_block, check_targets
+from askless.core.model.rows import UnseenNames, check_block, check_targets
 from askless.core.table.columns import Cells, Columns, to_text_cells, unknown_column
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
@@ -43,7 +43,7 @@ class LabelledPart(NamedTuple):
     """Some rows of a table, checked."""
 
     values: FloatArray
-    n_unseen: IntArray
+    unseen: UnseenNames
     targets: IntArray
     #: raw weights, not scaled
     weights: FloatArray
@@ -101,7 +101,7 @@ def label_part(part: TablePart, terms: LabelledTerms) -> LabelledPart:
     targets = check_targets(part.columns, terms.ensemble, terms.table.target)
     name = terms.table.group_by
     groups = None if name is None else to_text_cells(part.columns[name])
-    return LabelledPart(block.values, block.n_unseen, targets, weights, groups)
+    return LabelledPart(block.values, block.unseen, targets, weights, groups)
 
 
 def columns_to_label(source: RowSource, terms: LabelledTerms) -> ColumnChoice:

@@ -21,10 +21,9 @@ from askless.app.batch.sources import PartReader, RowSource
 from askless.app.batch.table_checks import refuse_unseen_rows
 from askless.app.processes.pool import map_in_processes
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import RefusedError
 from askless.core.model.model import Curve, Model
-from askless.core.model.rows import empty_refusals, warn_unseen
+from askless.core.model.rows import UnseenNames, empty_refusals, warn_unseen
 from askless.core.session.state import StopRule
 from askless.core.simulation.blocks import (
     Block,
@@ -94,10 +93,16 @@ class MeasureWork:
             streams = range(n_before, n_before + len(weights))
             block = Block(labelled.values[rows], targets, streams, n_before)
             groups = labelled.groups and labelled.groups[rows]
-            yield self.measure(block, weights, groups)
+            # Those of the whole part are told with its first rows.
+            unseen = UnseenNames() if start else labelled.unseen
+            yield self.measure(block, weights, groups, unseen)
 
     def measure(
-        self, block: Block, weights: FloatArray, groups: Cells | None
+        self,
+        block: Block,
+        weights: FloatArray,
+        groups: Cells | None,
+        unseen: UnseenNames,
     ) -> "MeasuredRows":
         """Play some rows; return sums over the ends of their sessions."""
         ensemble = self.terms.ensemble
@@ -110,7 +115,7 @@ class MeasureWork:
             groups,
             row_slice,
             KeptRows(block.targets[row_slice], weights[row_slice], ends.chances),
-            (block.values == UNSEEN).sum(axis=0),
+            unseen,
             sum_block_lists(ensemble, block, weights, self.played)
             if self.has_lists
             else [],
@@ -135,7 +140,7 @@ class MeasuredRows(NamedTuple):
     #: positions of the rows in `scored`
     kept: slice
     scored: KeptRows
-    n_unseen: IntArray
+    unseen: UnseenNames
     #: by condition
     lists: list[Lists]
 
@@ -185,12 +190,12 @@ def has_target(source: RowSource, terms: LabelledTerms) -> bool:
 def check_labelled(source: RowSource, work: MeasureWork, naming: Naming) -> list[str]:
     """Check every row without playing it; return warnings."""
     ensemble, choice = work.terms.ensemble, columns_to_label(source, work.terms)
-    n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
+    unseen = UnseenNames()
     has_weight = False
     try:
         for number in range(len(source.spans)):
             part = label_part(source.part(number, choice).read(), work.terms)
-            n_unseen += part.n_unseen
+            unseen += part.unseen
             has_weight |= bool(part.weights.any())
     except RefusedError:
         # Refuse it again, with every broken rule and row numbers of the whole table.
@@ -199,7 +204,7 @@ def check_labelled(source: RowSource, work: MeasureWork, naming: Naming) -> list
     # A rule of the whole table: some row must have a weight above 0.
     if not has_weight:
         refuse_labelled(source, work.terms, naming)
-    return warn_unseen(ensemble, n_unseen)
+    return warn_unseen(ensemble, unseen)
 
 
 def measure_source(
@@ -241,8 +246,7 @@ class WholeSums:
         self.groups = GroupSums() if work.terms.table.group_by else None
         self.group_idxs: list[IntArray] = []
         self.kept: list[KeptRows] = []
-        n_features = len(work.terms.ensemble.catalogue.features)
-        self.n_unseen = np.zeros(n_features, np.int64)
+        self.unseen = UnseenNames()
         n_counted = len(work.played.budgets) if work.has_lists else 0
         self.lists: list[Lists] = [{}] * n_counted
 
@@ -265,7 +269,7 @@ class WholeSums:
             numbers = self.groups.add(rows.groups, rows.weights)
             self.group_idxs.append(numbers[rows.kept])
         self.kept.append(rows.scored)
-        self.n_unseen += rows.n_unseen
+        self.unseen += rows.unseen
         self.lists = list(map(merge_lists, self.lists, rows.lists))
 
     def compute_table(self, threshold: float | None) -> MeasuredTable:
@@ -285,7 +289,7 @@ class WholeSums:
             pairs = zip(work.early, self.early, strict=True)
             early = [average_early_stops(*pair, self.sums.weight) for pair in pairs]
         lists = [summarise_lists(lists) for lists in self.lists]
-        warnings = warn_unseen(ensemble, self.n_unseen)
+        warnings = warn_unseen(ensemble, self.unseen)
         return MeasuredTable(curve, early, warnings, lists)
 
     def collect_scored(self) -> ScoredRows | None:

@@ -23,12 +23,17 @@ from askless.app.batch.table_checks import (
 from askless.app.batch.writing import ResultFile
 from askless.app.processes.pool import map_in_processes
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.catalogue.prices import MAX_UNITS
 from askless.core.errors import RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve
-from askless.core.model.rows import check_block, empty_refusals, warn_unseen
+from askless.core.model.rows import (
+    UnseenNames,
+    check_block,
+    empty_refusals,
+    find_unseen,
+    warn_unseen,
+)
 from askless.core.session.probability import decide_label
 from askless.core.session.spending import compute_limit
 from askless.core.session.state import Aim, Spend
@@ -132,8 +137,8 @@ class PredictWork:
                 dict(zip(kept.column_names, kept.columns, strict=True)),
                 BudgetColumns(self.order.has_budget_column, self.is_chosen),
             )
-            n_unseen = (values == UNSEEN).sum(axis=0)
-            yield PredictedRows(table, len(values), n_unseen)
+            unseen = find_unseen(columns, self.ensemble, values.T)
+            yield PredictedRows(table, len(values), unseen)
 
 
 class PredictedRows(NamedTuple):
@@ -141,7 +146,7 @@ class PredictedRows(NamedTuple):
 
     table: Any
     n_rows: int
-    n_unseen: IntArray
+    unseen: UnseenNames
 
 
 def plan_prediction(
@@ -208,16 +213,16 @@ def predict_parts(
 def check_cells(source: RowSource, work: PredictWork) -> list[str]:
     """Check all rows unplayed; return warnings, or raise RefusedError."""
     choice, ensemble = columns_to_predict(source, work), work.ensemble
-    n_unseen = np.zeros(len(ensemble.catalogue.features), np.int64)
+    unseen = UnseenNames()
     try:
         for number in range(len(source.spans)):
             part = source.part(number, choice).read()
-            n_unseen += check_block(part.columns, ensemble, work.most).n_unseen
+            unseen += check_block(part.columns, ensemble, work.most).unseen
     except RefusedError:
         # Refuse it again, with row numbers of the whole table.
         refuse_rows(source, ensemble, work.most)
         raise
-    return warn_unseen(ensemble, n_unseen)
+    return warn_unseen(ensemble, unseen)
 
 
 def write_predictions(
@@ -227,16 +232,16 @@ def write_predictions(
     n_processes: int = 1,
 ) -> Generator[BatchProgress, None, WrittenRows]:
     """Predict every row and write it to files; yield the share that is done."""
-    n_unseen = np.zeros(len(work.ensemble.catalogue.features), np.int64)
+    unseen = UnseenNames()
     n_done = n_written = 0
     for predicted in predict_parts(source, work, n_processes):
         for file in files:
             file.add(predicted.table)
-        n_unseen += predicted.n_unseen
+        unseen += predicted.unseen
         n_done += predicted.n_rows
         n_written += predicted.table.num_rows
         yield BatchProgress(n_done / source.n_rows)
-    return WrittenRows(n_written, warn_unseen(work.ensemble, n_unseen))
+    return WrittenRows(n_written, warn_unseen(work.ensemble, unseen))
 
 
 def play_rows_of_budget(

@@ -22,12 +22,16 @@ def list_text_columns(ensemble: Ensemble) -> list[str]:
     ]
 
 
-def refuse_unseen_rows(source: RowSource, ensemble: Ensemble, option: str) -> None:
+def refuse_unseen_rows(
+    source: RowSource, ensemble: Ensemble, option: str, *, is_learnt: bool = False
+) -> None:
     """Raise RefusedError for columns most of whose cells training did not see.
 
-    `option` is how a caller takes them all the same.
+    `option` is how a caller takes them all the same; `is_learnt`: the model is to learn
+    the rows.
     """
     needed = list_needed_columns(ensemble, source.names)
+    needed = [*source.names] if is_learnt else needed
     categories = {
         name
         for feature in ensemble.catalogue.features
@@ -37,7 +41,7 @@ def refuse_unseen_rows(source: RowSource, ensemble: Ensemble, option: str) -> No
     choice = ColumnChoice([name for name in needed if name in categories], [])
     numbers = range(len(source.spans)) if choice.names else ()
     parts = (source.part(number, choice).read().columns for number in numbers)
-    refuse_unseen_batch(parts, ensemble, option)
+    refuse_unseen_batch(parts, ensemble, option, is_learnt=is_learnt)
 
 
 def list_needed_columns(ensemble: Ensemble, names: Sequence[str]) -> list[str]:

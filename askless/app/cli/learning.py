@@ -11,8 +11,16 @@ from rich.markup import escape
 from askless.app.batch.kinds import check_rows_of_table, learn_all_rows, report_to_json
 from askless.app.batch.labelled import columns_with_text
 from askless.app.batch.sources import open_rows
-from askless.app.cli.options import ModelFile, Table, output, print_warnings
+from askless.app.cli.options import (
+    AcceptUnseen,
+    ModelFile,
+    Table,
+    option_name,
+    output,
+    print_warnings,
+)
 from askless.app.documents import files
+from askless.app.documents.http.jobs import LearnOrder
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal.show import build_learning_table, run_with_bar
 from askless.app.uploads import Bounds
@@ -30,14 +38,19 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON."
 
 
 def go_on_learning(
-    model: ModelFile, data: Table, out: Out, as_json: AsJson = False
+    model: ModelFile,
+    data: Table,
+    out: Out,
+    as_json: AsJson = False,
+    accept_unseen: AcceptUnseen = False,
 ) -> None:
     files.check_writable(out, "--out")
     stored = files.load_model(model)
     get_learning(stored, str(model))
     bounds = Bounds(memory=available_bytes())
     source = open_rows(parse_source(data), columns_with_text(stored), bounds)
-    print_warnings(check_rows_of_table(stored, source))
+    order = LearnOrder(accept_unseen=accept_unseen)
+    print_warnings(check_rows_of_table(stored, source, order, option_name))
     learnt, report = run_with_bar(learn_all_rows(stored, source), "learning")
     files.replace_file(out, files.model_text(learnt))
     if as_json:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -28,13 +29,23 @@ LEAST_UNSEEN, LEAST_OTHERS = 2, 20
 MOST_NAMED = 5
 
 
-class BlockValues(NamedTuple):
-    """Values of some rows for an ensemble, and counts of unseen categories."""
+@dataclass(frozen=True)
+class UnseenNames:
+    """Rows with categories that training did not see: how many, and one, by feature."""
 
-    #: (n_rows, n_features)
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def __add__(self, other: "UnseenNames") -> "UnseenNames":
+        examples = other.examples | self.examples
+        return UnseenNames(self.counts + other.counts, examples)
+
+
+class BlockValues(NamedTuple):
+    """Values of some rows for an ensemble, (n_rows, n_features), and unseen ones."""
+
     values: FloatArray
-    #: (n_features,); rows with categories that training did not see
-    n_unseen: IntArray
+    unseen: UnseenNames
 
 
 def check_rows(
@@ -48,7 +59,7 @@ def check_rows(
     and warnings; raises `RefusedError` with every broken rule.
     """
     block = check_block(columns, ensemble, most)
-    return block.values, warn_unseen(ensemble, block.n_unseen)
+    return block.values, warn_unseen(ensemble, block.unseen)
 
 
 def check_block(
@@ -64,7 +75,7 @@ def check_block(
             values[:, idx] = cells
     if refusals:
         raise RefusedError(refusals)
-    return BlockValues(values, (values == UNSEEN).sum(axis=0))
+    return BlockValues(values, find_unseen(columns, ensemble, values.T))
 
 
 def cell_refusals(
@@ -94,7 +105,25 @@ def read_cells(
             yield None, []
 
 
-def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
+def find_unseen(
+    columns: Columns, ensemble: Ensemble, read: Iterable[FloatArray | None]
+) -> UnseenNames:
+    """Return the unseen categories of some rows; `read` has each feature's values."""
+    unseen = UnseenNames()
+    for feature, values in zip(ensemble.catalogue.features, read, strict=True):
+        if feature.type != "category" or values is None:
+            continue
+        rows = np.flatnonzero(values == UNSEEN)
+        if rows.size:
+            column = find_column(columns, feature.name)
+            assert column is not None, "its values were read"
+            first = to_text_cells(column[rows[:1]], ()).words[0]
+            unseen.counts[feature.name] = rows.size
+            unseen.examples[feature.name] = shorten(first)
+    return unseen
+
+
+def warn_unseen(ensemble: Ensemble, unseen: UnseenNames) -> list[str]:
     """Return warnings of rows with categories that training did not see."""
     is_stumps = ensemble.panels is None and all(
         hypothesis.sole_stump for hypothesis in ensemble.hypotheses
@@ -102,12 +131,11 @@ def warn_unseen(ensemble: Ensemble, n_unseen: IntArray) -> list[str]:
     effect = "the model reads it there as none of its categories"
     if is_stumps:
         effect = "every stump on it abstains there"
-    pairs = zip(ensemble.catalogue.features, n_unseen.tolist(), strict=True)
     return [
-        f"{feature.name}: {count} rows with categories that training did not see; "
-        f"{effect}"
-        for feature, count in pairs
-        if feature.type == "category" and count
+        f"{feature.name}: {unseen.counts[feature.name]} rows with categories that "
+        f"training did not see, as {unseen.examples[feature.name]}; {effect}"
+        for feature in ensemble.catalogue.features
+        if feature.name in unseen.counts
     ]
 
 
@@ -138,19 +166,24 @@ def count_unseen(feature: Feature, column: Column) -> UnseenCells:
 
 
 def refuse_unseen_batch(
-    parts: Iterable[Columns], ensemble: Ensemble, option: str
+    parts: Iterable[Columns],
+    ensemble: Ensemble,
+    option: str,
+    *,
+    is_learnt: bool = False,
 ) -> None:
     """Refuse a table, which comes in parts, whose categories training did not see.
 
-    `option` is how a caller takes it all the same. Raises `RefusedError` for columns
-    of which most cells are unseen.
+    `option` is how a caller takes it all the same. A model that learns the table may
+    come to read any feature. Raises `RefusedError` for columns of which most cells are
+    unseen.
     """
     features = [
         feature
         for feature, is_used in zip(
             ensemble.catalogue.features, ensemble.is_used, strict=True
         )
-        if is_used and feature.type == "category"
+        if (is_used or is_learnt) and feature.type == "category"
     ]
     unseen = [UnseenCells(0, Counter()) for _ in features]
     for columns in parts if features else ():

@@ -77,4 +77,4 @@ def test_words_on_unseen_categories_follow_the_algorithm(hypothesis, told):
 
     _, (warning,) = check_rows(columns, ensemble_of([hypothesis], Catalogue(features)))
 
-    assert warning.endswith(f"training did not see; {told}")
+    assert warning.endswith(f"training did not see, as 'z'; {told}")

@@ -7,9 +7,12 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.errors import RefusedError
 from askless.core.model.hypotheses import Stump
 from askless.core.model.rows import (
+    UnseenNames,
+    check_block,
     count_unseen,
     refuse_unseen_batch,
     refuse_unseen_cells,
+    warn_unseen,
 )
 from tests.core.table.test_check import text
 from tests.small import ensemble_of
@@ -26,6 +29,27 @@ def refusal_of(*parts):
     with pytest.raises(RefusedError) as refused:
         refuse_unseen_batch(parts, ensemble(), "take")
     return str(refused.value.refusals[0])
+
+
+def test_a_warning_has_the_first_unseen_cell_of_all_parts():
+    unseen = UnseenNames()
+    for colours in (("red", None), ("green", "Red"), ("pink", "red")):
+        columns = {"c": text(*colours), "n": np.zeros(2)}
+        unseen += check_block(columns, ensemble()).unseen
+
+    assert warn_unseen(ensemble(), unseen) == [
+        "c: 3 rows with categories that training did not see, as 'green'; "
+        "every stump on it abstains there"
+    ]
+
+
+def test_a_model_that_learns_rows_may_come_to_read_any_feature():
+    other = ensemble_of([Stump(1, 0.5, (1,))], Catalogue((COLOUR, Feature("n"))))
+    parts = [{"c": text("Red", "Blue"), "n": np.zeros(2)}]
+
+    refuse_unseen_batch(parts, other, "take")
+    with pytest.raises(RefusedError, match="column c"):
+        refuse_unseen_batch(parts, other, "take", is_learnt=True)
 
 
 def test_unseen_cells_are_counted_over_the_parts_of_a_table():

@@ -50,7 +50,7 @@ def test_values_are_those_of_the_columns_and_missing_without():
     assert rows.targets.tolist() == [0, 1, 0]
     assert rows.weights.tolist() == [1.0, 1.0, 1.0]
     (warning,) = check_rows_to_learn(ROWS, begun(), 3)
-    assert warning.startswith("d: 1 rows with categories that training did not see")
+    assert "d: 1 rows with categories that training did not see, as '" in warning
 
 
 def test_weights_are_those_of_the_column_and_weightless_rows_go():

@@ -23,6 +23,14 @@ STOP = parameters_of(StopRule)
 Budgets = Annotated[list[Limit], Field(min_length=1, max_length=MAX_BUDGETS)]
 
 
+ACCEPT_UNSEEN = Field(
+    default=False,
+    examples=[False],
+    description="Whether most cells of a column may be categories that training did "
+    "not see. Else such a table is refused.",
+)
+
+
 class Order(Shape):
     """Fields that all orders share."""
 
@@ -42,12 +50,7 @@ class Order(Shape):
         description="`worthwhile`: sessions of the policies `panels` and `worth` end "
         "where going on is not worth it; `all`: they spend the budget.",
     )
-    accept_unseen: AcceptUnseen = Field(
-        default=False,
-        examples=[False],
-        description="Whether most cells of a column may be categories that training "
-        "did not see. Else such a table is refused.",
-    )
+    accept_unseen: AcceptUnseen = ACCEPT_UNSEEN
 
 
 class PredictOrder(Order):
@@ -166,6 +169,7 @@ class LearnOrder(Shape):
         description="Whether learning fails if the name has got a newer version by the "
         "end, which the next one would hide. It is so of a bare name.",
     )
+    accept_unseen: AcceptUnseen = ACCEPT_UNSEEN
 
 
 class LearnCall(LearnOrder):

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import UNSEEN
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.model import Model
 from askless.core.model.rows import (
     check_targets,
     empty_refusals,
     find_column,
+    find_unseen,
     warn_unseen,
 )
 from askless.core.pipeline.online.learning import LearntRows
@@ -100,11 +100,13 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
     Values are read a column at a time, and let go.
     """
     refusals = [*empty_refusals(n_rows), *check_learning_names([*columns], model)]
-    n_unseen = np.zeros(len(model.ensemble.catalogue.features), np.int64)
-    for idx, (cells, wrong) in enumerate(read_known_values(columns, model)):
-        refusals += wrong
-        if cells is not None:
-            n_unseen[idx] = (cells == UNSEEN).sum()
+
+    def read_values() -> Iterator[FloatArray | None]:
+        for values, wrong in read_known_values(columns, model):
+            refusals.extend(wrong)
+            yield values
+
+    unseen = find_unseen(columns, model.ensemble, read_values())
     refusals += read_row_weights(columns, model, n_rows)[1]
     # Its absence is refused above.
     if find_column(columns, model.target) is not None:
@@ -114,7 +116,7 @@ def check_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> list[str
             refusals += error.refusals
     if refusals:
         raise RefusedError(refusals)
-    return warn_unseen(model.ensemble, n_unseen)
+    return warn_unseen(model.ensemble, unseen)
 
 
 def read_rows_to_learn(columns: Columns, model: Model, n_rows: int) -> LearntRows:

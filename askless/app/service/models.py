@@ -48,12 +48,27 @@ lock_name = models.lock_name
 titles = models.map_titles
 MAX_MICROS = MAX_UNITS * MICROS_PER_UNIT
 MODEL_START = re.compile(rb'\s*\{\s*"')
+# Doors list at most so many names of models.
+MOST_LISTED = 200
 # More questions of one case would take too long where features are many.
 MOST_PLAYED = 20
 PLAYABLE = "must be a model that a case can be played with, as `askless train` makes it"
 # Errors that contradictory numbers can end in.
 BROKEN = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 START_RULE = "must be an object of JSON with fields, as `askless train` writes it"
+
+
+def list_newest(db: Transaction, most: int = MOST_LISTED) -> list[ModelHead]:
+    """Return the newest version of each name; many versions of one hide no other."""
+    heads: dict[str, ModelHead] = {}
+    after: str | None = None
+    while True:
+        listed = page(db, most, after)
+        for head in listed.items:
+            heads.setdefault(head.name, head)
+        after = listed.next
+        if after is None or len(heads) >= most:
+            return [*heads.values()][:most]
 
 
 def get(db: Transaction, loaded: LoadedModels, model_id: str) -> bodies.Model:

@@ -29,10 +29,9 @@ from askless.app.http.plumbing.deps import (
     read_db,
     require_distinct,
 )
-from askless.app.records import Caller, Limits, ModelHead
+from askless.app.records import Caller, Limits
 from askless.app.service import keys, models
 from askless.app.settings.doors import CdsClient
-from askless.app.store.database.transactions import Transaction
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.code_systems import SYSTEMS
 from askless.core.errors import Refusal, RefusedError
@@ -156,7 +155,6 @@ LOINC = SYSTEMS["loinc"]
 HOOKS = ("patient-view", "order-select")
 # Names of models that may stand in an address as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
-MOST_MODELS = 200
 NEWEST = "&_sort=-date"
 # Panels of LOINC by what they hold: a blood pressure is a component more often than an
 # Observation of its own, and a search by code does not find components.
@@ -184,7 +182,7 @@ Using = Annotated[HookContext, Depends(get_context)]
 def list_services(db: ReadDb, loaded: Loaded) -> Json:
     """List the services: two for each model that knows codes of Observations."""
     services: list[Json] = []
-    for head in list_newest_heads(db):
+    for head in models.list_newest(db):
         name = head.name if PLAIN.fullmatch(head.name) else head.id
         catalogue = models.load(db, loaded, name).ensemble.catalogue
         if map_codes(catalogue):
@@ -192,19 +190,6 @@ def list_services(db: ReadDb, loaded: Loaded) -> Json:
                 describe_service(name, head.name, hook, catalogue) for hook in HOOKS
             )
     return {"services": services}
-
-
-def list_newest_heads(db: Transaction, most: int = MOST_MODELS) -> list[ModelHead]:
-    """Return the newest version of each name; many versions of one hide no other."""
-    heads: dict[str, ModelHead] = {}
-    after: str | None = None
-    while True:
-        page = models.page(db, most, after)
-        for head in page.items:
-            heads.setdefault(head.name, head)
-        after = page.next
-        if after is None or len(heads) >= most:
-            return [*heads.values()][:most]
 
 
 def describe_service(name: str, title: str, hook: str, catalogue: Catalogue) -> Json:

@@ -12,7 +12,7 @@ from askless.app.documents.http.sessions import (
 from askless.app.documents.shape import path_text, rule_text
 from askless.app.doors.fhir.requests import ItemAnswer, SentResponse
 from askless.app.doors.fhir.shapes import refused
-from askless.app.doors.records.answers import CODED, convert
+from askless.app.doors.records.answers import CODED, convert, explain_units
 from askless.app.errors import NotFoundError
 from askless.app.records import Moment
 from askless.app.service import models
@@ -221,6 +221,7 @@ def to_own_forms(catalogue: Catalogue, answers: list[ItemAnswer]) -> list[ItemAn
             if value is None and answer.value is not None:
                 rule = f"must be in {' or '.join(dict.fromkeys(units))}"
                 rule += ", or in a unit of UCUM that can be converted to it"
+                rule += explain_units(answer.unit, units[0])
                 where = f"{answer.path}.answer[0].valueQuantity"
                 refusals.append(Refusal(where, rule))
         converted.append(answer._replace(value=value))

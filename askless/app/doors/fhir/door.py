@@ -14,7 +14,11 @@ from starlette.datastructures import Headers
 from askless.app.doors.fhir import vocabulary as words
 from askless.app.doors.fhir.calls import FormContext, Turn, answer_call
 from askless.app.doors.fhir.requests import read_response
-from askless.app.doors.fhir.responses import build_response, build_template
+from askless.app.doors.fhir.responses import (
+    build_response,
+    build_search_set,
+    build_template,
+)
 from askless.app.doors.fhir.shapes import ShapeCheck
 from askless.app.doors.fhir.vocabulary import (
     EXTENSIONS,
@@ -91,7 +95,8 @@ def capability_statement(base: str, version: str) -> Json:
     operation = {"name": "next-question", "definition": words.NEXT_QUESTION}
     questionnaire = {
         "type": "Questionnaire",
-        "interaction": [{"code": "read"}],
+        "interaction": [{"code": "read"}, {"code": "search-type"}],
+        "searchParam": [{"name": "url", "type": "uri"}],
         "operation": [operation],
     }
     definitions = {"type": "StructureDefinition", "interaction": [{"code": "read"}]}
@@ -178,6 +183,15 @@ async def metadata(using: Using) -> Response:
 @open_router.get("/StructureDefinition/{name}")
 async def definition(name: str) -> Response:
     return resource(structure_definition(name))
+
+
+@router.get("/Questionnaire")
+def search_forms(db: ReadDb, using: Using, url: str | None = None) -> Response:
+    """List the forms of models by their newest versions, or the one of an address."""
+    forms = [build_template(head, using.base) for head in models.list_newest(db)]
+    return resource(
+        build_search_set([form for form in forms if url in (None, form["url"])])
+    )
 
 
 @router.get("/Questionnaire/{model}")

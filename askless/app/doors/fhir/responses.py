@@ -224,6 +224,17 @@ def answer_value(feature: Feature, value: Any) -> Json:
     return answer_option(str(value), label_of(feature, str(value)))
 
 
+def build_search_set(forms: list[Json]) -> Json:
+    """Return forms as the Bundle that a search gives."""
+    entries = [
+        {"fullUrl": form["url"], "resource": form, "search": {"mode": "match"}}
+        for form in forms
+    ]
+    bundle = {"resourceType": "Bundle", "type": "searchset", "total": len(forms)}
+    # A list without entries is none in FHIR.
+    return bundle | ({"entry": entries} if entries else {})
+
+
 def build_template(model: Any, base: str) -> Json:
     """Return a model's form before a session: it has no question yet."""
     address = form_address(model.id, base)

@@ -29,6 +29,11 @@ CODED: dict[tuple[str, str], bool] = {
         for code in ("Y", "N")
     },
 }
+# Letters alone may stand for something else, as N for normal.
+IN_WORDS = {"yes": True, "no": False, "true": True, "false": False}
+# A unit that only says what is counted, as {score}, is none.
+COUNTED = re.compile(r"1?\{[!-z|~]*\}")
+MASS_TO_AMOUNT = ": that needs the substance's molar mass"
 # Units of UCUM have no spaces and are short. Powers such as 10*9999999 would take long.
 PARSED_UNIT = re.compile(r"(?!.*\d{4})[!-~]{1,60}")
 # Digits of a converted number; the rest is the error of floats.
@@ -38,7 +43,7 @@ DIGITS = 12
 def convert(feature: Feature, value: float, unit: str) -> float | None:
     """Return a number in a feature's unit; None where its unit can't be converted.
 
-    A mass can't become an amount of substance: that hangs on the substance.
+    A mass can't become an amount of substance: that needs its molar mass.
     """
     units = [text for text in (feature.ucum, feature.unit) if text is not None]
     if unit in units:
@@ -48,6 +53,12 @@ def convert(feature: Feature, value: float, unit: str) -> float | None:
         if factored is not None:
             return factored
     return None
+
+
+def explain_units(unit: object, wanted: str) -> str:
+    """Return why a unit can't be converted to another; "" where they are unlike."""
+    amounts = [isinstance(text, str) and "mol" in text for text in (unit, wanted)]
+    return MASS_TO_AMOUNT if amounts[0] != amounts[1] else ""
 
 
 def convert_units(value: float, unit: str, wanted: str) -> float | None:

@@ -12,7 +12,13 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from askless.app.documents.session.state import Texts
-from askless.app.doors.records.answers import CODED, convert
+from askless.app.doors.records.answers import (
+    CODED,
+    COUNTED,
+    IN_WORDS,
+    convert,
+    explain_units,
+)
 from askless.app.doors.records.patients import (
     list_patients,
     match_sex,
@@ -258,16 +264,23 @@ def list_values(feature: Feature, part: Json) -> Iterator[Any]:
         yield from (sex for name in names if (sex := match_sex(feature, name)))
         if type(part.get("valueInteger")) is int:
             yield part["valueInteger"]
+        quantity = part.get("valueQuantity")
+        # A grade may be a number that is counted in nothing.
+        if isinstance(quantity, dict) and is_count(unit_of(quantity)):
+            yield quantity.get("value")
 
 
 def list_booleans(part: Json) -> Iterator[bool]:
-    """Yield a boolean, or a coded yes or no."""
+    """Yield a boolean, or a yes or no in codes, else in words."""
     if isinstance(part.get("valueBoolean"), bool):
         yield part["valueBoolean"]
     codings = [*list_codings(part.get("valueCodeableConcept"))]
-    yield from (CODED[coding] for coding in codings if coding in CODED)
-    if codings and not any(coding in CODED for coding in codings):
+    words = [str(name).lower() for name in list_names(part, has_codes=False)]
+    coded = [CODED[coding] for coding in codings if coding in CODED]
+    coded += [IN_WORDS[word] for word in words if word in IN_WORDS]
+    if codings and not coded:
         raise UnreadError("its code is no yes or no")
+    yield from coded
 
 
 def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
@@ -277,9 +290,7 @@ def list_numbers(feature: Feature, part: Json) -> Iterator[Any]:
     if isinstance(quantity, dict):
         if "comparator" in quantity:
             raise UnreadError("it is a bound, and no number")
-        # A code says the unit; its text is for people.
-        code = quantity.get("code")
-        unit = quantity.get("unit") if code is None else code
+        unit = unit_of(quantity)
         if type(quantity.get("value")) not in (int, float):
             raise UnreadError(NO_VALUE)
         yield convert_quantity(feature, quantity["value"], unit, has_unit=has_unit)
@@ -293,17 +304,33 @@ def convert_quantity(
     feature: Feature, value: Any, unit: object, *, has_unit: bool
 ) -> Any:
     """Return a number in the feature's unit; raise UnreadError where it is in none."""
-    if unit is None or (unit == "1" and not has_unit):
-        if not has_unit:
-            return value
+    if not has_unit and is_count(unit):
+        return value
+    if unit is None:
         raise UnreadError("it has no unit")
     converted = None
     with suppress(OverflowError):
         converted = convert(feature, value, unit) if isinstance(unit, str) else None
     if converted is None:
         wanted = feature.ucum or feature.unit or "a number without a unit"
-        raise UnreadError(f"its unit {quote_unit(unit)} can't be converted to {wanted}")
+        why = explain_units(unit, wanted)
+        raise UnreadError(
+            f"its unit {quote_unit(unit)} can't be converted to {wanted}{why}"
+        )
     return converted
+
+
+def unit_of(quantity: Json) -> Any:
+    """Return the unit of a Quantity: its code, else its text, which is for people."""
+    code = quantity.get("code")
+    return quantity.get("unit") if code is None else code
+
+
+def is_count(unit: object) -> bool:
+    """Return whether a unit is none: that of a count, such as {score}."""
+    if isinstance(unit, str):
+        return unit == "1" or COUNTED.fullmatch(unit) is not None
+    return unit is None
 
 
 def quote_unit(unit: object) -> str:
@@ -312,13 +339,14 @@ def quote_unit(unit: object) -> str:
     return f"`{unit}`" if is_plain else "(which is no text)"
 
 
-def list_names(part: Json) -> Iterator[Any]:
-    """Yield possible names of a category: texts and codes."""
+def list_names(part: Json, *, has_codes: bool = True) -> Iterator[Any]:
+    """Yield possible names of a category: texts and, with `has_codes`, codes."""
     concept = part.get("valueCodeableConcept")
     if isinstance(concept, dict):
         yield concept.get("text")
         codings = concept.get("coding")
         for coding in codings if isinstance(codings, list) else []:
             if isinstance(coding, dict):
-                yield from (coding.get("code"), coding.get("display"))
+                yield from [coding.get("code")] * has_codes
+                yield coding.get("display")
     yield part.get("valueString")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import httpx2
 import sqlalchemy as sa
@@ -254,14 +254,16 @@ async def open_session(
     records = Records(ehr.base, str(done.token.get("access_token")), granted)
     now = state.clock()
     results = await records.fetch_results(patient, catalogue, now)
-    known = read_record(results, catalogue, now, patient).known
+    record = read_record(results, catalogue, now, patient)
     order = {
         "model": name,
         "budget": ehr.setting.budget,
-        "known": {feature: result.value for feature, result in known.items()},
+        "known": {feature: result.value for feature, result in record.known.items()},
         "client_ref": f"Patient/{patient}",
     }
-    return await run_in_threadpool(start_session, request, caller, order)
+    address = await run_in_threadpool(start_session, request, caller, order)
+    unread = urlencode([("unread", name) for name in record.left_out])
+    return f"{address}?{unread}" if unread else address
 
 
 def find_catalogue(request: Request, caller: Caller, name: str) -> Catalogue:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import FormData
 
@@ -113,6 +113,7 @@ STALE = (
     "This form was out of date: the case has changed since. Nothing was taken or "
     "charged. Here is what is asked now."
 )
+UNREAD = "Not taken from the record, since the form of the result can't be read"
 CLOSED = "The session takes no more answers. Nothing was taken or charged."
 OR_ANOTHER = ", or answer another feature"
 USELESS = (
@@ -144,12 +145,18 @@ Call = Annotated[SessionCall, Depends(get_page_call)]
 
 @router.get("/{id}", dependencies=[needs("predict")])
 def show_question(
-    request: Request, db: ReadDb, call: Call, feature: str = "", on: str = ""
+    request: Request,
+    db: ReadDb,
+    call: Call,
+    unread: Annotated[list[str], Query(default_factory=list)],
+    feature: str = "",
+    on: str = "",
 ) -> Response:
     """Show the current question; with `on` also past the advice to stop.
 
     A case that is over, or should be, shows its result. A session that buys by itself
-    has a page of its own until a person answers.
+    has a page of its own until a person answers. `unread` are features whose results a
+    record has in a form that can't be read.
     """
     opened = find(db, call)
     if isinstance(opened, ErasedSession):
@@ -157,11 +164,16 @@ def show_question(
     is_run = opened.run is not None and opened.run.state != "released"
     if is_run and not feature and not on:
         return redirect(f"/ui/sessions/{call.id}/receipt")
-    if feature and feature not in opened.model.ensemble.catalogue.feature_idxs:
+    catalogue = opened.model.ensemble.catalogue
+    if feature and feature not in catalogue.feature_idxs:
         raise NotFoundError("feature")
     if not feature and (has_ended(opened) or (opened.view.should_stop and not on)):
         return redirect(f"/ui/sessions/{call.id}/result")
-    return show_case(request, opened, feature or None, is_going_on=bool(on))
+    titles = [item.title for item in catalogue.features if item.name in unread]
+    notice = f"{UNREAD}: {', '.join(titles)}." if titles else None
+    return show_case(
+        request, opened, feature or None, is_going_on=bool(on), said=notice
+    )
 
 
 def has_ended(opened: OpenSession) -> bool:

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
-from askless.app.doors.cds.door import list_newest_heads
+from askless.app.service.models import list_newest
 from tests.app.clinic import Json
 from tests.app.doors.fhir.hooks import (
     SOME,
@@ -145,7 +145,7 @@ def test_many_versions_of_a_model_hide_no_other(
         client.post("/models?as_version=true", json=coded("other")).raise_for_status()
 
     with transaction(engine) as db:
-        names = {name.name for name in list_newest_heads(db, most=2)}
+        names = {name.name for name in list_newest(db, most=2)}
 
     assert names == {"clinic", "other"}
 

@@ -435,6 +435,23 @@ def test_statement_names_the_operation_and_needs_no_key(client: TestClient) -> N
     assert questionnaire["operation"][0]["name"] == "next-question"
 
 
+def test_a_search_lists_the_newest_form_of_each_model(
+    client: TestClient, put: Put
+) -> None:
+    put(name="first")
+    newest = [put(name="second"), put(name="first")]
+
+    listed = validated(client.get("/fhir/Questionnaire"))
+    url = listed["entry"][0]["resource"]["url"]
+    single = validated(client.get("/fhir/Questionnaire", params={"url": url}))
+    none = validated(client.get("/fhir/Questionnaire", params={"url": "urn:other"}))
+
+    forms = [entry["resource"] for entry in listed["entry"]]
+    assert {form["id"].replace("-", "_") for form in forms} == {*newest}
+    assert (listed["type"], listed["total"], single["total"]) == ("searchset", 2, 1)
+    assert (none["total"], "entry" in none) == (0, False)
+
+
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_each_extension_has_its_definition(client: TestClient, name: str) -> None:
     definition = validated(client.get(f"/fhir/StructureDefinition/{name}"))

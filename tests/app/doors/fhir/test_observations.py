@@ -159,7 +159,11 @@ def test_rare_category_is_not_guessed_from_a_text() -> None:
 
 def test_boolean_is_read() -> None:
     assert known(observation("72166-2", valueBoolean=False)) == {"smokes": False}
-    assert known(observation("72166-2", valueString="no")) == {}
+    assert known(observation("72166-2", valueString="no")) == {"smokes": False}
+    assert known(observation("72166-2", valueString="N")) == {}
+    for concept in ({"text": "Yes"}, {"coding": [{"code": "q", "display": "YES"}]}):
+        said = observation("72166-2", valueCodeableConcept=concept)
+        assert known(said) == {"smokes": True}
 
 
 YES_AND_NO = [
@@ -196,6 +200,30 @@ def test_integer_is_the_category_that_is_spelt_so() -> None:
     assert found == [{"sex": 2}, {}, {}]
 
 
+@pytest.mark.parametrize(
+    ("quantity", "meant"),
+    [
+        ({"value": 2}, 2),
+        ({"value": 2.0, "unit": "1"}, 2.0),
+        ({"value": 2, "code": "{score}"}, 2),
+        ({"value": 2, "code": "mg/dL"}, None),
+        ({"value": 3, "code": "{score}"}, None),
+    ],
+)
+def test_quantity_that_is_a_count_is_a_grade_and_a_number(
+    quantity: Json, meant: Any
+) -> None:
+    coded_sex = replace(SEX, categories=("1", "2"))
+    grade = observation("46098-0", valueQuantity=quantity)
+    number = observation("x", valueQuantity=quantity)
+
+    is_count = quantity.get("code") != "mg/dL"
+    assert known(grade, catalogue=Catalogue((coded_sex,))) == (
+        {} if meant is None else {"sex": meant}
+    )
+    assert known(number) == ({"vessels": quantity["value"]} if is_count else {})
+
+
 UNITS = [
     (2.5, "g/L", 250.0),
     (250, "mg/dl", 250),
@@ -219,8 +247,9 @@ def test_units_of_ucum_are_converted(value: float, unit: str, meant: Any) -> Non
 REASONS = [
     (
         {"valueQuantity": {"value": 6, "code": "mmol/L"}},
-        "`mmol/L` can't be converted to",
+        "`mmol/L` can't be converted to mg/dL: that needs the substance's molar mass",
     ),
+    ({"valueQuantity": {"value": 6, "code": "L"}}, "`L` can't be converted to mg/dL"),
     ({"valueQuantity": {"value": 6, "unit": "a](http://x) b"}}, "(which is no text)"),
     ({"valueQuantity": {"value": 6}}, "it has no unit"),
     ({"valueQuantity": {"value": 6, "code": "mg/dL", "comparator": "<"}}, "a bound"),

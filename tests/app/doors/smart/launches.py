@@ -58,7 +58,7 @@ def sessions_of(app: FastAPI) -> int:
 def known_of(client: TestClient, done: Any, key: Make) -> Json:
     """What the session that a launch opened knows."""
     assert done.status_code == 303, done.text
-    session = done.headers["location"].rpartition("/")[2]
+    session = done.headers["location"].partition("?")[0].rpartition("/")[2]
     told = client.get(f"/predict/{session}", headers=key(tenant="clinic")).json()
     assert {answer["outcome"] for answer in told["answers"]} <= {"known"}
     assert told["client_ref"] == f"Patient/{PATIENT}"

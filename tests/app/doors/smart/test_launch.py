@@ -67,6 +67,21 @@ def test_what_is_older_wrong_or_anothers_is_not_known(
     assert known_of(client, come_back(client, ehr), key) == {"chol": 258}
 
 
+def test_the_page_names_the_results_whose_form_cant_be_read(
+    client: TestClient, ehr: Ehr, key: Make
+) -> None:
+    ehr.observations = [observation("2093-3", 6, "mmol/L", ago(hours=2))]
+
+    done = come_back(client, ehr)
+    page = client.get(done.headers["location"]).text
+    address = done.headers["location"].partition("?")[0]
+    other = client.get(address, params={"unread": ["nothing", "<b>"]}).text
+
+    assert "chol" not in known_of(client, done, key)
+    assert "the form of the result can&#39;t be read: chol." in page
+    assert "can&#39;t be read" not in other
+
+
 def test_what_was_not_granted_is_not_asked_for(
     client: TestClient, ehr: Ehr, key: Make
 ) -> None:

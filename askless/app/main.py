@@ -184,7 +184,7 @@ def create_app(settings: Settings, *, is_local: bool = False) -> FastAPI:
         lifespan=lifespan,
         exception_handlers=HANDLERS | site.HANDLERS,
         telemetry=telemetry_options(settings),
-        servers=[{"url": settings.path}] if settings.path else None,
+        servers=[{"url": settings.path or "/"}],
     )
     state = app.state
     state.settings = settings

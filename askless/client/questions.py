@@ -98,6 +98,7 @@ class Flags(TypedDict, total=False):
 
     insist: bool
     accept_unseen: bool
+    as_cells: bool
 
 
 def build_answers(

@@ -175,9 +175,11 @@ class AnySession(Generic[QuestionT]):
         """Answer all questions from a mapping, then all pending results.
 
         A row of the training's table will do, as `csv` or pandas reads it. Values that
-        it lacks, empty texts, None and NaN are answered as unavailable.
+        it lacks, empty texts, None and NaN are answered as unavailable, and so are
+        texts that mean missing in that table.
         `goes_on` continues past the advice to stop; `flags` are those of `answer`.
         """
+        flags["as_cells"] = any(isinstance(value, str) for value in values.values())
         while (question := self.question) and (goes_on or not self.should_stop):
             # The price of a bundle reveals all its features.
             is_known = has_value(values, question.feature)

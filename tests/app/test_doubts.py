@@ -149,3 +149,28 @@ def test_what_would_be_refused_is_refused_when_it_is_tried(
     assert over.json()["type"] == "/problems/over-budget"
     assert wrong.json()["errors"][0]["field"] == "answers[0].feature"
     assert erased.json()["type"] == "/problems/session-closed"
+
+
+def test_answers_as_cells_of_a_table_may_mean_missing(
+    client: TestClient, start: Start, put: Put
+) -> None:
+    features = list(CLINIC.features)
+    features[1] = replace(features[1], missing_words=("keine",), missing=("-9",))
+    features[2] = replace(features[2], missing=("-999",))
+    worded = replace(clinic(), catalogue=replace(CLINIC, features=tuple(features)))
+    session = start(model=put(worded, "worded"))["id"]
+    given = [
+        {"feature": "sex", "outcome": "value", "value": "keine"},
+        {"feature": "chol", "outcome": "value", "value": -999.0},
+        {"feature": "age", "outcome": "value", "value": "63"},
+    ]
+
+    refused = client.post(f"/predict/{session}/answers", json={"answers": given})
+    taken = client.post(
+        f"/predict/{session}/answers", json={"answers": given, "as_cells": True}
+    )
+
+    assert refused.status_code == 422
+    assert "stands for a missing one" in refused.json()["errors"][0]["rule"]
+    outcomes = {item["feature"]: item["outcome"] for item in taken.json()["answers"]}
+    assert outcomes == {"sex": "unavailable", "chol": "unavailable", "age": "value"}

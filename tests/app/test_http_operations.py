@@ -296,6 +296,18 @@ def test_every_schema_has_examples_and_every_reference_a_target(
 
 
 @only_sqlite
+def test_each_tag_has_a_description_and_addresses_a_server(client: TestClient) -> None:
+    document = client.get("/openapi.json").json()
+
+    operations = [
+        operation for path in document["paths"].values() for operation in path.values()
+    ]
+    used = {tag for operation in operations for tag in operation["tags"]}
+    assert {tag["name"] for tag in document["tags"] if tag["description"]} == used
+    assert document["servers"] == [{"url": "/"}]
+
+
+@only_sqlite
 def test_the_documentation_asks_no_other_site(client: TestClient) -> None:
     page = client.get("/docs")
 

@@ -182,6 +182,7 @@ class TestAgainstAServer:
 
     def test_row_of_a_table_is_played(self, client: Client, model: StoredModel) -> None:
         row = {"age": "63", "sex": "female", "chol": "", "fbs": "yes", "ecg": pd.NA}
+        row |= {"echo1": "n/a", "echo2": " NA "}
         session = client.predict(model, budget=60, stop={"certain": False})
 
         session.play(row, goes_on=True)

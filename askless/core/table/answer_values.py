@@ -56,9 +56,15 @@ def seen_range_hint(feature: Feature) -> str:
     return f"; training saw {low:g} to {high:g}{unit}"
 
 
+def stands_for_missing(feature: Feature, value: object) -> bool:
+    """Return whether an answer is what stands for a missing value in tables."""
+    text = tidy_text(write_cell(value) or "")
+    return is_blank(feature, text) and text not in feature.categories
+
+
 def refuse_blank(feature: Feature, text: str) -> None:
     """Raise `AnswerError` for a text that stands for a missing value in tables."""
-    if is_blank(feature, tidy_text(text)) and text not in feature.categories:
+    if stands_for_missing(feature, text):
         raise AnswerError([Refusal(feature.name, BLANK_RULE, shorten(text))])
 
 

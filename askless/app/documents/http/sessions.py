@@ -177,6 +177,11 @@ class AnswersRequest(Shape):
         "default the request is refused, and nothing of it is taken.",
     )
     accept_unseen: AcceptUnseen = False
+    as_cells: bool = Field(
+        default=False,
+        description="Read values as cells of the training's table: one that stands "
+        "for a missing value there is `unavailable`. By default it is refused.",
+    )
 
 
 class ModelRef(Answer):

@@ -30,6 +30,20 @@ HEADERS = {
     "503": {"Retry-After": "In how many seconds to call again."},
 }
 METHODS = frozenset(("get", "put", "post", "delete", "patch", "head", "options"))
+TAGS = {
+    "predict": "Sessions ask for one feature at a time, and predict after each answer.",
+    "datasets": "Tables that are kept, to train on or to predict.",
+    "trainings": "Jobs that make models of tables and prices.",
+    "models": "Models by name and version, with card, curve and plan.",
+    "challenges": "Refreshes, and what stands between a champion and its challenger.",
+    "jobs": "Jobs that predict or measure whole tables.",
+    "learning": "Jobs by which a model goes on learning from labelled rows.",
+    "ledger": "What sessions were charged, and reversals.",
+    "providers": "Services that values are bought from.",
+    "calls": "Calls to providers, and how they were settled.",
+    "keys": "Keys of callers: their scopes and limits.",
+    "operations": "Whether the service is alive and ready, and its figures.",
+}
 RETRY: Json = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -82,6 +96,9 @@ def complete_document(
         drop_defaults(schema)
     for name in FRAMEWORKS:
         schemas.pop(name, None)
+    document["tags"] = [
+        {"name": name, "description": text} for name, text in TAGS.items()
+    ]
     shared = document["components"].setdefault("responses", {})
     for path, method, operation in list_operations(document):
         add_scope(method, operation, nouns)

@@ -1,6 +1,10 @@
 """Translate requests about a session into core's terms."""
 
-from askless.app.documents.http.sessions import AnswersRequest, PredictRequest
+from askless.app.documents.http.sessions import (
+    AnswersRequest,
+    GivenAnswer,
+    PredictRequest,
+)
 from askless.app.documents.session.state import Texts
 from askless.app.words.wording import describe_choices, is_known
 from askless.core.catalogue.catalogue import Catalogue, Feature
@@ -8,7 +12,7 @@ from askless.core.catalogue.price_lists import unknown_feature_rule
 from askless.core.errors import AnswerError, Refusal, RefusedError
 from askless.core.session.answers import KNOWN_RULE, discards_known_value
 from askless.core.session.state import Answer, State
-from askless.core.table.answer_values import check_answer
+from askless.core.table.answer_values import check_answer, stands_for_missing
 from askless.core.table.cells import tidy_text, write_cell
 from askless.core.table.texts.categories import name_category
 
@@ -48,6 +52,8 @@ def check_answers(
     for position, given in enumerate(request.answers):
         where = f"answers[{position}]"
         feature_idx = catalogue.feature_idxs.get(given.feature)
+        if feature_idx is not None and request.as_cells:
+            given = read_as_cell(catalogue.features[feature_idx], given)
         has_value = given.value is not None
         if feature_idx is None:
             rule = unknown_feature_rule(catalogue, given.feature)
@@ -79,6 +85,14 @@ def check_answers(
     if refusals:
         raise RefusedError(refusals)
     return checked, texts
+
+
+def read_as_cell(feature: Feature, given: GivenAnswer) -> GivenAnswer:
+    """Return an answer that is a cell of a table; a blank cell is `unavailable`."""
+    has_value = given.outcome == "value" and given.value is not None
+    if has_value and stands_for_missing(feature, given.value):
+        return GivenAnswer(feature=feature.name, outcome="unavailable")
+    return given
 
 
 def check_value(

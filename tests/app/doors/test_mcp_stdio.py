@@ -16,6 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
 from askless.app.cli.serving import mcp as command
+from askless.app.doors.mcp import greeting
 from askless.app.service import keys
 from askless.app.settings.settings import Settings
 from askless.app.store.database.engine import transaction as transaction_of
@@ -118,6 +119,35 @@ def test_what_is_sent_at_once_is_answered_once(tmp_path: Path) -> None:
         assert sorted(message["id"] for message in told) == [1, 2, 3]
         assert told[0]["result"]["serverInfo"]["name"] == "askless"
         assert (rest, process.returncode) == ("", 0)
+
+
+def test_who_we_are_is_told_at_once_as_the_server_tells_it(tmp_path: Path) -> None:
+    prefix = "io.modelcontextprotocol"
+    meta = {
+        f"{prefix}/protocolVersion": "2026-07-28",
+        f"{prefix}/clientInfo": {"name": "x", "version": "1"},
+        f"{prefix}/clientCapabilities": {},
+    }
+    request = {"jsonrpc": "2.0", "method": "server/discover"}
+    lines = [request | {"id": key, "params": {"_meta": meta}} for key in (1, 2)]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "askless.app.cli", "mcp"],
+        input="".join(json.dumps(line) + "\n" for line in lines),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"ASKLESS_HOME": str(tmp_path)},
+        check=True,
+    )
+    told = {key: greeting.answer(json.dumps(lines[key - 1])) for key in (1, 2)}
+
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert all(answer == told[answer["id"]] for answer in answers)
+    older = meta | {f"{prefix}/protocolVersion": "2025-06-18"}
+    for broken in (older, {}, meta | {f"{prefix}/clientInfo": 1}):
+        line = json.dumps(lines[0] | {"params": {"_meta": broken}})
+        assert greeting.answer(line) is None
 
 
 def test_the_first_answer_imports_no_service() -> None:

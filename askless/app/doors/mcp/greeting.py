@@ -1,29 +1,40 @@
 """The first answer over stdio, which needs neither the service nor the library.
 
 An agent's program waits for it before it shows anything, and reading the rest takes
-seconds. So `initialize` is answered from here, and then handed to the server, whose
-own answer is the same and is left out.
+seconds. So `initialize`, or `server/discover`, is answered from here, and then handed
+to the server, whose own answer is the same and is left out.
 """
 
 import json
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from mcp_types import (
+    ClientCapabilities,
+    DiscoverResult,
     Implementation,
     InitializeRequestParams,
     InitializeResult,
     PromptsCapability,
     ResourcesCapability,
+    Result,
     ServerCapabilities,
     ToolsCapability,
 )
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
+from mcp_types.version import (
+    HANDSHAKE_PROTOCOL_VERSIONS,
+    LATEST_HANDSHAKE_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
+)
 from pydantic import ValidationError
 
 NAME, TITLE = "askless", "Askless"
+SERVER = Implementation(name=NAME, title=TITLE, version=version("askless"))
+# Names in the metadata of a request begin with it.
+META = "io.modelcontextprotocol"
 INSTRUCTIONS = (
     "Predict from few features. A case asks for one feature at a time, each with its "
     "price, predicts after every answer, and never charges more than its budget. "
@@ -44,7 +55,7 @@ class Greeting(NamedTuple):
 
 
 def greet() -> Greeting | None:
-    """Answer the first line where it is `initialize`; None where nobody can be read."""
+    """Answer the first line where it asks who we are; None where nobody can be read."""
     try:
         line = read_line(sys.stdin.fileno())
     # Standard input is no file.
@@ -67,24 +78,51 @@ def read_line(file: int) -> str:
 
 
 def answer(line: str) -> dict[str, Any] | None:
-    """Return the answer to a request `initialize`, as the server has it; else None."""
+    """Return the answer to a first request, as the server has it; else None."""
     try:
         request = json.loads(line)
-        if request["jsonrpc"] != "2.0" or request["method"] != "initialize":
+        if request["jsonrpc"] != "2.0":
             return None
-        wish = InitializeRequestParams.model_validate(request["params"], by_name=False)
+        result = ANSWERS[request["method"]](request["params"])
         key = request["id"]
     except (LookupError, RecursionError, TypeError, ValueError, ValidationError):
         return None
     if type(key) not in (int, str):
         return None
-    asked = wish.protocol_version
-    is_known = asked in HANDSHAKE_PROTOCOL_VERSIONS
-    result = InitializeResult(
-        protocol_version=asked if is_known else LATEST_HANDSHAKE_VERSION,
-        capabilities=CAPABILITIES,
-        server_info=Implementation(name=NAME, title=TITLE, version=version("askless")),
-        instructions=INSTRUCTIONS,
-    )
     content = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     return {"jsonrpc": "2.0", "id": key, "result": content}
+
+
+def initialize(params: Any) -> Result:
+    asked = InitializeRequestParams.model_validate(params, by_name=False)
+    is_known = asked.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS
+    return InitializeResult(
+        protocol_version=asked.protocol_version
+        if is_known
+        else LATEST_HANDSHAKE_VERSION,
+        capabilities=CAPABILITIES,
+        server_info=SERVER,
+        instructions=INSTRUCTIONS,
+    )
+
+
+def discover(params: Any) -> Result:
+    """Answer what newer agents ask first; raise ValueError for a version before."""
+    meta = params["_meta"]
+    Implementation.model_validate(meta[f"{META}/clientInfo"], by_name=False)
+    ClientCapabilities.model_validate(meta[f"{META}/clientCapabilities"], by_name=False)
+    if meta[f"{META}/protocolVersion"] not in MODERN_PROTOCOL_VERSIONS:
+        raise ValueError
+    named = SERVER.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return DiscoverResult(
+        _meta={f"{META}/serverInfo": named},
+        supported_versions=[*MODERN_PROTOCOL_VERSIONS],
+        capabilities=CAPABILITIES,
+        instructions=INSTRUCTIONS,
+    )
+
+
+ANSWERS: dict[str, Callable[[Any], Result]] = {
+    "initialize": initialize,
+    "server/discover": discover,
+}

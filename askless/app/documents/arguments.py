@@ -42,10 +42,15 @@ def read_value(schema: Json, named: Json, value: Any) -> Any:
     if isinstance(value, list) and "items" in option:
         return [read_value(option["items"], named, item) for item in value]
     if isinstance(value, dict):
-        return {
+        fields = {
             name: read_value(field_schema(option, name), named, item)
             for name, item in value.items()
-            if item is not None or name in option.get("required", ())
+        }
+        required = option.get("required", ())
+        return {
+            name: field
+            for name, field in fields.items()
+            if field is not None or name in required
         }
     return value
 
@@ -84,9 +89,10 @@ def has_type(option: Json, value: Any) -> bool:
 
 
 def parse_text(text: str, options: list[Json]) -> Any:
-    """Return what a text of JSON says, if it has a type of one of the schemas."""
+    """Return what a text of JSON says, if it is null or has a type of a schema."""
     try:
         value = parse_json(text, "argument")
     except RefusedError:
         return text
-    return value if any(has_type(option, value) for option in options) else text
+    fits = value is None or any(has_type(option, value) for option in options)
+    return value if fits else text

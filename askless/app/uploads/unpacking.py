@@ -98,6 +98,7 @@ def encoding_rule(content: bytes) -> str | None:
         line = content.count(b"\n", 0, error.start) + 1
         return (
             f"must be CSV in UTF-8 or UTF-16 with a header, or Parquet; line {line} is "
-            "in another encoding: save it as CSV in UTF-8"
+            "in another encoding: save it as CSV in UTF-8, as by "
+            "iconv -f cp1252 -t utf-8"
         )
     return None

@@ -153,6 +153,7 @@ ID_WORDS = frozenset(
 )
 DATES = "dates, as {}; a number says more, such as days since a day"
 IDENTIFIER = "an identifier"
+MARKED = "constant but for empty cells; with a word in these it can be used"
 SIGNS = "numbers with different signs, as {}; written with one each, they can be used"
 REPEATED = "an identifier that repeats; as `group_by` it keeps its rows together"
 
@@ -351,7 +352,7 @@ def reason_to_ignore(name: str, kind: FeatureType, values: FloatArray) -> str:
         return "empty"
     n_distinct = np.unique(present).size
     if n_distinct == 1:
-        return "constant"
+        return "constant" if present.size == values.size else MARKED
     if kind != "number" or np.any(present % 1 != 0):
         return ""
     reason = identifier_reason(name, n_distinct, present.size)

@@ -34,6 +34,7 @@ def read(tool: str, arguments: Json) -> Any:
         ("start_case", {"known": '{"age": 63}'}, {"known": {"age": 63}}),
         ("start_case", {"known": {"age": None, "sex": "m"}}, {"known": {"sex": "m"}}),
         ("start_case", {"known": None, "stop": None, "seed": None}, {}),
+        ("start_case", {"known": "null", "stop": " null ", "seed": "null"}, {}),
         ("start_case", {"stop": '{"certain": "true"}'}, {"stop": {"certain": True}}),
         ("start_case", {"aim": {"mean_budget": "7"}}, {"aim": {"mean_budget": 7}}),
         (

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from askless.core.table.draft import draft_column, score_column
+from askless.core.table.draft import MARKED, draft_column, score_column
 from tests.core.table.test_check import number, text
 
 N_ROWS = 100
@@ -83,6 +83,7 @@ LONG = np.arange(600) % 2
         ("x", number(*[None] * N_ROWS), "empty"),
         ("x", number(*[7] * N_ROWS), "constant"),
         ("x", words("a"), "constant"),
+        ("x", words("x", None), MARKED),
         ("x", number(*range(500, 600)), "an identifier"),
         ("RowNr", number(*(10**6 * np.arange(100))), "an identifier"),
         ("x", number(*(10**6 * np.arange(100))), "an identifier"),

@@ -2,7 +2,8 @@
 
 import sys
 from importlib import import_module
-from types import ModuleType
+from importlib.abc import MetaPathFinder
+from types import FrameType, ModuleType
 
 INSTALL = "pip install 'askless[server]'"
 # Import names of the packages in the extra `server`.
@@ -37,8 +38,29 @@ def import_or_explain(module: str, user: str) -> ModuleType:
         raise MissingExtraError(rule, name=package) from error
 
 
+class PandasHider(MetaPathFinder):
+    """Hide pandas from pyarrow, which imports it at its first array.
+
+    That takes half a second, and no command reads a data frame. Other packages that
+    import pandas by themselves get it.
+    """
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        """Raise ModuleNotFoundError where pyarrow asks for pandas."""
+        if fullname != "pandas":
+            return
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        # pyarrow's compiled code has no frame; ours calls it, and imports no pandas.
+        asking = "" if frame is None else frame.f_globals.get("__name__", "")
+        if asking.partition(".")[0] in ("askless", "pyarrow"):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
 def main() -> None:
     """Run the command `askless`."""
+    sys.meta_path.insert(0, PandasHider())
     try:
         run = import_or_explain("askless.app.cli", "The command askless").main
     except MissingExtraError as error:

@@ -8,6 +8,10 @@ import pytest
 from numba.core import event
 
 from askless.app.cli import COMMANDS, GROUPS, load_command, options
+from askless.app.documents.files import model_text
+from askless.core.model.model import Model
+from askless.extras import PandasHider
+from tests.app.clinic import clinic
 
 # What takes long to import.
 DEAR = {"numpy", "numba", "pydantic", "pyarrow", "sqlalchemy", "fastapi"}
@@ -46,6 +50,57 @@ def test_command_starts_without_what_few_of_them_need():
     loaded = modules_of("from askless.app.cli import GROUPS, models, tables")
 
     assert {"sklearn", "scipy.optimize", "scipy.stats", "sqlalchemy"} & loaded == set()
+
+
+def test_prediction_brings_nothing_that_trains_serves_or_reads_data_frames(tmp_path):
+    (tmp_path / "m.json").write_text(model_text(Model("m", clinic(), "disease")))
+    rows = "age,sex,chol,fbs,ecg,echo1,echo2\n50,male,200,true,1,1,2\n"
+    (tmp_path / "t.csv").write_text(rows)
+    words = ["askless", "predict", "m.json", "t.csv", "--budget", "5", "-o", "out.csv"]
+
+    loaded = modules_of(f"""
+import os, sys
+os.chdir({str(tmp_path)!r})
+sys.argv = {words}
+from askless.extras import main
+try:
+    main()
+except SystemExit:
+    pass
+""")
+
+    assert (tmp_path / "out.csv").is_file()
+    assert "askless.app.batch.predicting" in loaded
+    assert {"pandas", "sklearn", "sqlalchemy", "fastapi", "jinja2"} & loaded == set()
+    needless = {
+        "askless.core.panels.ladders",
+        "askless.app.documents.spec.spec",
+        "askless.app.documents.http.sessions",
+        "askless.app.uploads.checking",
+    }
+    assert needless & loaded == set()
+
+
+@pytest.mark.parametrize(
+    ("asking", "name", "is_hidden"),
+    [
+        ("pyarrow.compute", "pandas", True),
+        ("askless.app.uploads.columns", "pandas", True),
+        ("mlflow.models", "pandas", False),
+        ("pyarrow.compute", "numpy", False),
+    ],
+)
+def test_pandas_is_hidden_from_what_reads_no_data_frames(asking, name, is_hidden):
+    ask = "hider.find_spec(name, None)"
+
+    def find():
+        exec(ask, {"__name__": asking, "hider": PandasHider(), "name": name})
+
+    if not is_hidden:
+        find()
+        return
+    with pytest.raises(ModuleNotFoundError, match="pandas"):
+        find()
 
 
 @pytest.mark.full

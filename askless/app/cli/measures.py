@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -25,12 +25,6 @@ from askless.app.batch.measuring import (
     plan_measuring,
 )
 from askless.app.batch.sources import open_rows
-from askless.app.batch.timed import (
-    TimeTerms,
-    play_timed,
-    read_latencies,
-    timed_json,
-)
 from askless.app.cli.aims import SeveralAims, parse_aims
 from askless.app.cli.options import (
     CALLS_AT_ONCE,
@@ -54,7 +48,6 @@ from askless.app.cli.options import (
     read_values,
 )
 from askless.app.documents import files
-from askless.app.pages.models.report import render_report
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal import show
 from askless.app.uploads import Bounds
@@ -69,6 +62,9 @@ from askless.core.simulation.blocks import Conditions
 from askless.core.simulation.purchases import measure_purchases
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
+
+if TYPE_CHECKING:
+    from askless.app.batch.timed import TimeTerms
 
 # Most rows for which a report counts how often features are asked.
 MAX_PURCHASERS = 2000
@@ -190,8 +186,11 @@ def measure_file(
 
 def read_terms(
     stored: Model, path: Path | None, value_of_second: float, at_once: int
-) -> TimeTerms:
+) -> "TimeTerms":
     """Return what seconds cost, and how long the calls of a log took."""
+    # Loaded where it is needed, as below: few calls measure time.
+    from askless.app.batch.timed import TimeTerms, read_latencies
+
     if path is None or not value_of_second:
         rule = "must be given, both or none of the two"
         raise RefusedError([Refusal("--value-of-second, --latencies", rule)])
@@ -204,11 +203,13 @@ def show_timed(
     ensemble: Ensemble,
     dataset: Dataset,
     played: Conditions,
-    terms: TimeTerms,
+    terms: "TimeTerms",
     *,
     as_json: bool,
 ) -> None:
     """Play rows in time, and print money and seconds, by calls at once."""
+    from askless.app.batch.timed import play_timed, timed_json
+
     work = play_timed(ensemble, dataset, played, terms)
     figures = show.run_with_bar(work, "evaluation")
     if as_json:
@@ -228,6 +229,9 @@ def report_model(
     weight: Weight = None,
     group_by: GroupBy = None,
 ) -> None:
+    # Loaded where it is needed: `evaluate` draws no page.
+    from askless.app.pages.models.report import render_report
+
     files.check_writable(out, "--out")
     stored, tested = files.load_model(model), None
     limits = [] if budgets is None else choose_budgets(budgets, stored)

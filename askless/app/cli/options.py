@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +14,6 @@ from askless.app.batch.table_checks import list_text_columns
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
 from askless.app.uploads import Bounds
-from askless.app.uploads.checking import check_columns
 from askless.app.uploads.streams import open_table, read_columns
 from askless.core import kernels
 from askless.core.arrays import FloatArray
@@ -27,10 +26,12 @@ from askless.core.pipeline.spec import TrainingSpec
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.policies import POLICIES, check_policy
 from askless.core.session.state import Spend, StopRule
-from askless.core.table.check import CheckedTable
 from askless.core.table.columns import Columns
 from askless.core.table.texts.numbers import parse_number
 from askless.core.training.params import BoostParams
+
+if TYPE_CHECKING:
+    from askless.core.table.check import CheckedTable
 
 MAX_DIGITS = 20
 # Skipped rows that a warning names.
@@ -207,9 +208,12 @@ def load_priced_model(model: Path, prices: Path | None) -> Model:
     return replace(stored, ensemble=ensemble)
 
 
-def read_checked_table(data: Path, spec: TrainingSpec) -> CheckedTable:
+def read_checked_table(data: Path, spec: TrainingSpec) -> "CheckedTable":
     """Read and check a table to train on; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
+    # Loaded where it is needed: it brings all that trains.
+    from askless.app.uploads.checking import check_columns
+
     checked = check_columns(open_table(data, (), bounds), spec)
     print_warnings(checked.warnings)
     return checked

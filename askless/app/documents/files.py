@@ -8,9 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from askless.app.documents.model.model import model_from_json, model_to_json
-from askless.app.documents.prices import PriceListWish
 from askless.app.documents.shape import read_shape, to_refused_error
-from askless.app.documents.spec.spec import read_spec
 from askless.app.documents.text import parse_json, parse_spec
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import Refusal, RefusedError, nearest_hint
@@ -41,6 +39,9 @@ def list_names(path: Path) -> list[str]:
 
 
 def load_spec(path: Path) -> TrainingSpec:
+    # Loaded where it is needed: commands on a model read no spec.
+    from askless.app.documents.spec.spec import read_spec
+
     return read_spec(load_raw_spec(path))
 
 
@@ -50,6 +51,9 @@ def load_raw_spec(path: Path) -> dict[str, Any]:
 
 
 def load_prices(path: Path) -> PriceList:
+    # Loaded where it is needed: its schema takes long to build.
+    from askless.app.documents.prices import PriceListWish
+
     raw = parse_json(read_text(path), str(path))
     return read_shape(PriceListWish, raw, "prices").build("prices")
 

@@ -32,12 +32,12 @@ from askless.app.words.sessions import build_session_cells, describe_note
 from askless.app.words.wording import LACKS, money, percent
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Curve, Model
-from askless.core.simulation.early import EarlyPoint
-from askless.core.simulation.timed import TimedFigures
 
 if TYPE_CHECKING:
     # Its imports take long, and most commands need none of them.
     from askless.core.pipeline.online.learning import LearningReport
+    from askless.core.simulation.early import EarlyPoint
+    from askless.core.simulation.timed import TimedFigures
 
 T = TypeVar("T")
 
@@ -121,7 +121,7 @@ def build_sessions_table(model: Model) -> Table | None:
     return build_table("How cases go", cells, (1,), [describe_note(model)])
 
 
-def build_early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
+def build_early_table(points: Sequence["EarlyPoint"], unit: str) -> Table:
     """Return a table of early stops by certificate, or why there are none."""
     head = (
         f"budget {bracket(unit)}".strip(),
@@ -149,7 +149,7 @@ def build_early_table(points: Sequence[EarlyPoint], unit: str) -> Table:
 
 
 def build_timed_table(
-    figures: Sequence[TimedFigures], value_of_second: float, unit: str
+    figures: Sequence["TimedFigures"], value_of_second: float, unit: str
 ) -> Table:
     """Return money and seconds by budget and calls at once."""
     head = (

@@ -1,6 +1,7 @@
 """Reliability of a prediction, by what the model did on held-out rows."""
 
-from askless.app.documents.http.sessions import Prediction, Session
+from typing import TYPE_CHECKING
+
 from askless.app.words.wording import money, percent
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
@@ -8,6 +9,10 @@ from askless.core.model.model import Curve, Model
 from askless.core.session.policies import POLICIES
 from askless.core.session.position import Position
 from askless.core.session.state import State
+
+if TYPE_CHECKING:
+    # Their schemas take long to build, and commands need none of them.
+    from askless.app.documents.http.sessions import Prediction, Session
 
 
 def error_under(model: Model, budget: int | None) -> float | None:
@@ -76,7 +81,7 @@ def describe_errors(model: Model, state: State) -> str:
     return f"The model was wrong {both}."
 
 
-def describe_aim(model: Model, session: Session) -> str:
+def describe_aim(model: Model, session: "Session") -> str:
     """Return what cases with a session's aim come to on average; "" without an aim."""
     aim = session.aim
     if aim is None:
@@ -94,7 +99,7 @@ def describe_aim(model: Model, session: Session) -> str:
     return f"{condition} cases cost {spend} on average, and {errors}."
 
 
-def describe_reliability(model: Model, state: State, prediction: Prediction) -> str:
+def describe_reliability(model: Model, state: State, prediction: "Prediction") -> str:
     """Return how often a chance like the one now came true on held-out rows.
 
     The chance is that of the positive class, with more than two classes that of the

@@ -44,11 +44,14 @@ def test_a_section_is_seen_at_a_time_without_a_script(
 def test_an_address_leads_to_a_section_which_is_marked(page: Page, site: Site) -> None:
     marked = page.locator(".contents [aria-current]")
     for name, words in SECTIONS.items():
+        page.goto("about:blank")
         page.goto(f"/ui/models/{site.model_id}#{name}")
         shows_only(page, name)
         expect(marked).to_have_text(words)
+    page.get_by_role("link", name="In short").click()
+    expect(marked).to_have_text("In short")
     page.go_back()
-    expect(marked).to_have_text("For statisticians")
+    expect(marked).to_have_text("Versions and files")
 
 
 def test_keys_lead_to_a_section_and_skip_to_what_is_seen(

@@ -14,10 +14,10 @@ class Clash(NamedTuple):
     """A property in which two models differ and must not, to be compared."""
 
     name: str
-    #: the rule that is broken, in words
-    rule: str
     first: object
     other: object
+    #: what each does or has, as the end of a sentence
+    words: tuple[str, ...]
 
 
 def list_clashes(first: Model, other: Model) -> Iterator[Clash]:
@@ -34,13 +34,13 @@ def list_clashes(first: Model, other: Model) -> Iterator[Clash]:
     shared = sorted(named[0].keys() & named[1].keys())
     names = [tuple(listed[label] for label in shared) for listed in named]
     units = [model.ensemble.catalogue.cost_unit for model in both]
-    meant, other_meant = map(describe_target, both)
-    rule = f"must predict the same as the first: {meant}; it predicts {other_meant}"
+    predicts = tuple(f"predicts {describe_target(model)}" for model in both)
+    prices = tuple(f"has prices in {unit or 'no unit'}" for unit in units)
     for clash in (
-        Clash("target", rule, first.target, other.target),
-        Clash("classes", rule, *labels),
-        Clash("names of classes", rule, *names),
-        Clash("cost_unit", "must have prices in the same unit as the first", *units),
+        Clash("target", first.target, other.target, predicts),
+        Clash("classes", *labels, predicts),
+        Clash("names of classes", *names, predicts),
+        Clash("cost_unit", *units, prices),
     ):
         if clash.first != clash.other:
             yield clash

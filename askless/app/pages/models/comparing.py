@@ -87,6 +87,7 @@ def show_comparison(
         "n_models": len(first) - 1,
         "typed": {"a": a, "b": b},
         "labels": LABELS,
+        "clash": None,
         "found": None,
     }
     if not (a and b):
@@ -96,6 +97,9 @@ def show_comparison(
         Side(head, models.load(db, loaded, head.id), name_and_version(head))
         for head in (heads_by_id[a], heads_by_id[b])
     )
+    context["clash"] = describe_clash(*sides)
+    if context["clash"]:
+        return render(request, "compare.html", 422, **context)
     try:
         context["found"] = compare(db, *sides)
     except RefusedError as error:
@@ -163,14 +167,22 @@ def compare(db: Transaction, first: Side, other: Side) -> SideBySide:
     )
 
 
+def describe_clash(first: Side, other: Side) -> str | None:
+    """Return a sentence on why there is no verdict between two; None: there is."""
+    for clash in list_clashes(first.model, other.model):
+        does, other_does = clash.words
+        return (
+            f"There is no verdict between these two: {first.called} {does}, and "
+            f"{other.called} {other_does}."
+        )
+    return None
+
+
 def comparable_curves(first: Side, other: Side) -> tuple[Curve, Curve]:
     """Return two models' curves; raise RefusedError if they can't be compared."""
     refusals = []
     if first.head.id == other.head.id:
         refusals.append(Refusal("b", "must be another model than the first"))
-    refusals += [
-        Refusal("b", clash.rule) for clash in list_clashes(first.model, other.model)
-    ]
     curve, other_curve = first.model.curve, other.model.curve
     refusals += [
         Refusal(field, NO_CURVE)

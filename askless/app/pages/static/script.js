@@ -83,8 +83,7 @@ for (const box of document.querySelectorAll("[data-search]")) {
 for (const link of document.querySelectorAll(".tabbed .contents a")) {
   const section = document.querySelector(link.hash);
   const mark = () => section.checkVisibility() ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
-  addEventListener("hashchange", mark);
-  mark();
+  for (const kind of ["pageshow", "hashchange"]) addEventListener(kind, mark);
 }
 
 for (const button of document.querySelectorAll("[data-print]")) {

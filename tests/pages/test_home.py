@@ -196,11 +196,14 @@ def test_cases_of_a_minute_have_names_of_their_own(
 ) -> None:
     ids = [
         client.post("/predict", json={"model": model_id, "budget": 5}).json()["id"]
-        for _ in range(5)
+        for _ in range(7)
     ]
 
     page = client.get("/ui").text
-    names = [re.search(rf"{id}\"><bdi[^>]*>([^<]+)", page)[1] for id in ids]
+    # The newest come first, and the rest is on the page of sessions.
+    names = [re.search(rf"{id}\"><bdi[^>]*>([^<]+)", page)[1] for id in ids[2:]]
 
     assert len(set(names)) == 5
+    assert not any(id in page for id in ids[:2])
+    assert '<a href="/ui/sessions">All sessions</a>' in page
     assert all(name.startswith("heart-cleveland, ") for name in names)

@@ -124,6 +124,8 @@ def list_answer_rows(session: Session, model: Model) -> tuple[AnswerRow, ...]:
 router = APIRouter(prefix="/ui", include_in_schema=False)
 THUMBNAIL = (300, 190)
 MOST = 12
+# Open cases that are shown of each state; the page of sessions has them all.
+MOST_CASES = 5
 MODELS, SESSIONS, TRAININGS = "models:read", "predict:read", "train:read"
 STARTS = "predict:write"
 # The text colour of a picture, which does not load the page's style sheet.
@@ -160,7 +162,7 @@ def show_home(
     if SESSIONS in caller.scopes:
         for state in ("open", "waiting"):
             filters = SessionFilter(state, None, None)
-            sessions += lists.page(db, MOST, None, at, filters).items
+            sessions += lists.page(db, MOST_CASES, None, at, filters).items
     under_way: list[StoredJob] = []
     if TRAININGS in caller.scopes:
         latest = trainings.page(db, MOST, None).items

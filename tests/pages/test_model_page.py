@@ -77,6 +77,38 @@ def test_no_section_is_longer_than_3000_pixels(page: Page, site: Site) -> None:
     assert max(heights.values()) <= 3000, heights
 
 
+def test_buttons_have_one_row_and_headings_room(page: Page, site: Site) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"/ui/models/{site.model_id}")
+    tops = page.locator("main > .buttons > a").evaluate_all(
+        "all => all.map((it) => it.getBoundingClientRect().top)"
+    )
+    card = page.locator("#short .card").bounding_box()
+    heading = page.get_by_role("heading", name="How often it is wrong").bounding_box()
+
+    assert len(tops) == 5
+    assert max(tops) == min(tops)
+    assert card is not None
+    assert heading is not None
+    assert heading["y"] - (card["y"] + card["height"]) >= 16
+
+
+def test_names_beside_a_chart_are_whole_and_within_it(page: Page, site: Site) -> None:
+    page.goto(f"/ui/models/{site.model_id}#cases")
+    chart = page.locator("#cases figure svg")
+    names = chart.locator("text").all_inner_texts()
+    box = chart.bounding_box()
+    lefts = chart.locator("text").evaluate_all(
+        "all => all.map((it) => it.getBoundingClientRect().left)"
+    )
+
+    assert "Fasting blood sugar above" in names
+    assert "120 mg/dL" in names
+    assert not any("…" in name for name in names)
+    assert box is not None
+    assert min(lefts) >= box["x"]
+
+
 def test_paper_has_all_sections_and_tables(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}#tests")
     page.emulate_media(media="print")

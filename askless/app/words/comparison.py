@@ -27,20 +27,20 @@ def list_clashes(first: Model, other: Model) -> Iterator[Clash]:
     may be a disease in one table and a late payment in another.
     """
     both = first, other
-    labels = [
-        tuple(sorted(label.label for label in model.ensemble.classes)) for model in both
-    ]
+    labels, other_labels = (
+        sorted(label.label for label in model.ensemble.classes) for model in both
+    )
     named = [list_names(model) for model in both]
     shared = sorted(named[0].keys() & named[1].keys())
-    names = [tuple(listed[label] for label in shared) for listed in named]
-    units = [model.ensemble.catalogue.cost_unit for model in both]
+    names, other_names = ([listed[label] for label in shared] for listed in named)
+    unit, other_unit = (model.ensemble.catalogue.cost_unit for model in both)
     predicts = tuple(f"predicts {describe_target(model)}" for model in both)
-    prices = tuple(f"has prices in {unit or 'no unit'}" for unit in units)
+    prices = tuple(f"has prices in {unit or 'no unit'}" for unit in (unit, other_unit))
     for clash in (
         Clash("target", first.target, other.target, predicts),
-        Clash("classes", *labels, predicts),
-        Clash("names of classes", *names, predicts),
-        Clash("cost_unit", *units, prices),
+        Clash("classes", labels, other_labels, predicts),
+        Clash("names of classes", names, other_names, predicts),
+        Clash("cost_unit", unit, other_unit, prices),
     ):
         if clash.first != clash.other:
             yield clash

@@ -69,6 +69,7 @@ def test_the_card_gives_the_catalogue_in_units(client: TestClient, put: Put) -> 
         "cost": 5.17,
         "group": "blood",
         "categories": [],
+        "category_labels": [],
         "used": True,
         "billing": "per_answer",
     }

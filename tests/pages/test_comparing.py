@@ -97,8 +97,14 @@ def test_facts_that_are_equal_are_left_out(client: TestClient) -> None:
 def test_what_can_not_be_compared_is_refused(client: TestClient) -> None:
     first = bring(client)
     others: list[tuple[str, dict[str, Any]]] = [
-        ("predicts no disease or disease (other).", {"target": "other"}),
-        ("predicts slow or fast (label).", {"classes": renamed("slow", "fast")}),
+        (
+            "predicts no disease or disease (Heart disease, column other).",
+            {"target": "other"},
+        ),
+        (
+            "predicts slow or fast (Heart disease, column label).",
+            {"classes": renamed("slow", "fast")},
+        ),
         ("has prices in EUR.", {"cost_unit": "EUR"}),
     ]
 

@@ -32,7 +32,10 @@ def name_classes(ensemble: Ensemble) -> str:
 def describe_target(model: Model) -> str:
     """Return what a model predicts: its classes, and what their column is called."""
     names = name_classes(model.ensemble)
-    return f"{names} ({model.target_title})" if model.target else names
+    called = model.target
+    if model.target_label:
+        called = f"{model.target_label}, column {model.target}"
+    return f"{names} ({called})" if called else names
 
 
 def list_facts(model: Model) -> list[tuple[str, str]]:

@@ -50,7 +50,7 @@ def values_of(patient: int) -> dict[str, Any]:
 
 QUESTION = (
     *("number", "feature", "features", "label", "text", "type", "unit", "range"),
-    *("categories", "why"),
+    *("categories", "category_labels", "why"),
 )
 AS_THEY_ARE = (
     *("state", "version", "should_stop", "stop_reason", "stop_words", "pending"),

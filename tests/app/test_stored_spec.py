@@ -79,3 +79,28 @@ def test_spec_is_stored_in_plain_numbers() -> None:
 
     assert stored["costs"] == {"age": 999999999.999999}
     assert stored["params"] == {"rounds": 5, "tau": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("field", "rule"),
+    [
+        ({"type": "number"}, "only a category has labels"),
+        ({"category_labels": {"1": ""}}, "must have 1 to 200 characters"),
+        ({"category_labels": {"1": "x", "2": "X"}}, "must not be the name or"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused_at_their_field(field, rule):
+    feature = {"name": "a", "category_labels": {"1": "Yes"}, **field}
+
+    with pytest.raises(RefusedError, match=rule) as caught:
+        read_spec({"target": "y", "features": [feature]})
+
+    assert "features[0].category_labels" in str(caught.value)
+
+
+def test_feature_with_labels_is_a_category_unless_its_type_is_said():
+    features = [{"name": "a", "category_labels": {"1": "Yes"}}, {"name": "b"}]
+    table = read_spec({"target": "y", "features": features}).table
+
+    assert [feature.type for feature in table.features] == ["category", "number"]
+    assert table.untyped == {"b"}

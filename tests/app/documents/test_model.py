@@ -120,6 +120,39 @@ def test_how_cells_are_read_survives_the_round_trip():
     assert "missing" not in document["features"][1]
 
 
+def labelled(*labels: str) -> Model:
+    """A model of three classes whose category has labels."""
+    model = three_classes()
+    number, kind = model.ensemble.catalogue.features
+    catalogue = Catalogue((number, replace(kind, category_labels=labels)))
+    ensemble = replace(model.ensemble, catalogue=catalogue)
+    return replace(model, ensemble=ensemble, target_label="What it is")
+
+
+def test_labels_survive_the_round_trip_and_leave_no_trace_where_there_are_none():
+    plain = document_of(three_classes())
+
+    assert through_json(labelled("A p", "A q")) == labelled("A p", "A q")
+    assert "target_label" not in plain
+    assert "category_labels" not in plain["features"][1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "rule"),
+    [
+        (("A p",), "must be one per category"),
+        (("Same", "same"), "must not be the name or the label of"),
+        (("q", "A q"), "must not be the name or the label of"),
+    ],
+)
+def test_labels_that_no_category_or_two_could_have_are_refused(labels, rule):
+    with pytest.raises(RefusedError, match=rule) as caught:
+        model_from_json(document_of(labelled(*labels)))
+
+    fields = {refusal.field for refusal in caught.value.refusals}
+    assert fields == {"model.features[1].category_labels"}
+
+
 def test_model_whose_others_have_no_category_is_refused():
     kind = Feature("c", "category", categories=("p", "q"), has_other=True)
     model = three_classes(KIND)

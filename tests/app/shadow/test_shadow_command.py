@@ -172,6 +172,18 @@ def test_few_cases_are_refused_with_what_was_left_out() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_log_without_a_call_that_counts_is_refused_with_what_was_left_out() -> None:
+    text = write_log(200).replace("mail", "post").replace("firm", "firma")
+    Path("none.csv").write_text(text)
+
+    with pytest.raises(RefusedError) as refused:
+        shadow("--json", log="none.csv")
+
+    assert "must have calls of the spec's vendors" in str(refused.value)
+    assert "of a vendor that the spec does not have" in str(refused.value)
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_mapping_that_cannot_be_guessed_is_asked_for() -> None:
     text = Path("log.csv").read_text().replace("decided_at", "when_it_was")
     Path("log.csv").write_text(text)

@@ -153,6 +153,8 @@ def test_a_row_without_a_case_is_left_out(tmp_path: Path) -> None:
     [
         ({"decided_at": ""}, "cases_without_time"),
         ({"decided_at": "soon"}, "cases_without_time"),
+        ({"decided_at": "1767600000000"}, "cases_without_time"),
+        ({"decided_at": "1768010200000"}, "cases_without_time"),
         ({"decision": ""}, "cases_without_decision"),
     ],
 )

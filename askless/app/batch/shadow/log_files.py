@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +35,10 @@ LIKELY = {
     "at": ("at", "called_at", "call_at", "time", "timestamp", "answered_at"),
     "price": ("price", "cost", "charged", "amount"),
     "latency_s": ("latency_s", "latency", "seconds", "duration_s"),
-    "order": ("order", "calls", "asked", "vendors", "sequence"),
+    "order": ("order", "calls", "asked", "vendors", "sequence", "waterfall"),
 }
+# The first and last second of a calendar, less a day for zones.
+TIMES = (-62_135_510_400, 253_402_214_400)
 # Ends of the name of a column with the time of a vendor's call.
 TIME_ENDS = ("_at", "_time", "_called_at")
 # Names that a problem shows, and names whose occurrences are counted.
@@ -83,7 +86,8 @@ PROBLEMS = {
     "rows_without_case": "rows name no case; they are left out",
     "cases_twice": "cases stand in the log twice, or with two decisions or outcomes; "
     "the first one counts",
-    "cases_without_time": "cases have no readable time of decision; they are left out",
+    "cases_without_time": "cases have no readable time of decision (ISO 8601, or "
+    "seconds since 1970); they are left out",
     "cases_without_decision": "cases have neither a decision nor an outcome that is a "
     "class of the spec; they are left out",
     "unexplained_decisions": "decisions have no call and no known value that explains "
@@ -335,15 +339,16 @@ def map_words(column: Column, parse: Callable[[str], float]) -> FloatArray:
 def read_moment(word: str) -> float:
     """Return a time in seconds since 1970, UTC where it names no zone; NaN: none.
 
-    ISO 8601, or a number of seconds.
+    ISO 8601, or a number of seconds; one that is in no year has milliseconds, or worse.
     """
-    try:
-        moment = datetime.fromisoformat(word)
-    except ValueError:
-        return parse_seconds(word)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment.timestamp()
+    seconds = parse_seconds(word)
+    # More digits than those of a day are no date, whatever Python makes of them.
+    if np.isnan(seconds) or len(word) <= len("20260301"):
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(word)
+            zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            seconds = zoned.timestamp()
+    return seconds if TIMES[0] <= seconds <= TIMES[1] else float("nan")
 
 
 def parse_seconds(word: str) -> float:

@@ -54,19 +54,28 @@ class ShadowOptions:
 def shadow_log(
     log: LogFile, options: ShadowOptions, folder: Path
 ) -> Generator[Progress, None, ShadowResult]:
-    """Read, train and replay; raise RefusedError for a log with too few cases."""
+    """Read, train and replay; raise RefusedError for a log that can't be learned from.
+
+    It has too few cases, or none of the older ones has a call.
+    """
     held = yield from convert_steps(
         hold_log(log, folder), lambda share: make_step(0.0, READING_SHARE, share)
     )
     n_cases, n_older = held.n_cases, split_older(held, options.older)
     if min(n_older, n_cases - n_older) < LEAST_CASES:
-        raise RefusedError([refuse_few(log, n_older, n_cases - n_older)])
+        rule = (
+            f"must have {LEAST_CASES} cases or more on both sides of the cut; there "
+            f"are {n_older} older and {n_cases - n_older} newer cases"
+        )
+        raise RefusedError([refuse(log, rule)])
+    few = np.arange(n_older)[evenly_spaced(n_older, MOST_DONORS)]
+    if not held.read(few)["orders"].any():
+        raise RefusedError([refuse(log, "must have calls of the spec's vendors")])
     places = np.arange(n_older)[evenly_spaced(n_older, MOST_TRAINED)]
     model = yield from convert_steps(
         train_older(held, places),
         lambda step: make_step(READING_SHARE, TRAINING_SHARE, step.share),
     )
-    few = np.arange(n_older)[evenly_spaced(n_older, MOST_DONORS)]
     older = held.to_cases(model.ensemble, few)
     is_agreement = not has_outcomes(older)
     costs = make_costs(model.ensemble)
@@ -96,12 +105,8 @@ def shadow_log(
     )
 
 
-def refuse_few(log: LogFile, n_older: int, n_newer: int) -> Refusal:
-    """Return the refusal of a log with few cases, which says what was left out."""
-    rule = (
-        f"must have {LEAST_CASES} cases or more on both sides of the cut; there are "
-        f"{n_older} older and {n_newer} newer cases"
-    )
+def refuse(log: LogFile, rule: str) -> Refusal:
+    """Return the refusal of a log by a rule, which says what was left out."""
     odd = [f"{problem.n_times} {problem.words}" for problem in log.problems.finish()]
     return Refusal("log", "; ".join([rule, *odd]))
 

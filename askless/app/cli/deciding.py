@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from askless.app.batch.budgets import parse_budget
 from askless.app.buyer.journal import (
     FileCase,
     FileOrder,
@@ -33,6 +34,7 @@ from askless.app.cli.options import (
 )
 from askless.app.documents import files
 from askless.app.documents.buying.providers import Provider
+from askless.app.documents.buying.runs import read_key
 from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.processes.memory import available_bytes
@@ -99,9 +101,9 @@ def decide_cases(
     stored = files.read_model(parse_json(text, str(model)))
     rules = CallRules(settings.secrets, settings.provider_hosts)
     fillers = read_providers(providers, rules)
+    limit = parse_budget(budget, "--budget")
     table = open_cases(cases)
     check_cases(table, stored, fillers)
-    limit = None if budget == "inf" else parse_json(budget, "--budget")
     with cases.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     run = {
@@ -109,7 +111,8 @@ def decide_cases(
         "deadline_s": deadline,
         "at_once": calls_at_once,
     }
-    terms = {"budget": limit, "stop": {"spend": spend}, "run": run}
+    amount = None if limit is None else from_micros(limit)
+    terms = {"budget": amount, "stop": {"spend": spend}, "run": run}
     order = FileOrder(CheckedModel(stored.name, text), fillers, terms, digest)
     folder = out.with_name(f"{out.name}.journal")
     with open_journal(folder, order, settings) as journal:
@@ -117,7 +120,8 @@ def decide_cases(
         with partial.open("w", encoding="utf-8", newline="") as file:
             result = DecisionFile(file, table)
             unit = stored.ensemble.catalogue.cost_unit
-            run_with_money(journal, list_cases(table, stored), result, at_once, unit)
+            listed = list_cases(table, stored, fillers)
+            run_with_money(journal, listed, result, at_once, unit)
         partial.replace(out)
     output.print(
         f"wrote {result.n_cases} decisions to {escape(str(out))}: "
@@ -173,7 +177,7 @@ def read_case_rows(table: StreamedTable) -> Iterator[list[str]]:
 
 
 def find_features(table: StreamedTable, model: Model) -> dict[str, Feature]:
-    """Return the model's features that are columns; all other columns are keys."""
+    """Return the model's features that are columns."""
     features = model.ensemble.catalogue.features
     return {feature.name: feature for feature in features if feature.name in table}
 
@@ -183,8 +187,8 @@ def check_cases(
 ) -> None:
     """Read all cases before anything is bought.
 
-    Raises RefusedError for a key that no column has, and for values that their features
-    can't have, by row.
+    Raises RefusedError for a key that no column has, and by row for keys and values of
+    features that can't be.
     """
     refusals = [
         Refusal(
@@ -194,25 +198,26 @@ def check_cases(
         for key in provider.request.keys
         if key not in table
     ]
-    features = find_features(table, model)
-    for number, cells in enumerate(read_case_rows(table), 1):
-        refusals += read_known(features, dict(zip(table, cells, strict=True)), number)[
-            1
-        ]
+    features, names = find_features(table, model), list_keys(providers)
+    for number, row in enumerate(read_case_rows(table), 1):
+        cells = dict(zip(table, row, strict=True))
+        refusals += read_known(features, cells, number)[1]
+        refusals += read_keys(names, cells, number)[1]
         if len(refusals) >= MOST_REFUSALS:
             break
     if refusals:
         raise RefusedError(refusals[:MOST_REFUSALS])
 
 
-def list_cases(table: StreamedTable, model: Model) -> Iterator[FileCase]:
+def list_cases(
+    table: StreamedTable, model: Model, providers: Mapping[str, Provider]
+) -> Iterator[FileCase]:
     """Yield the cases of a table that was checked."""
-    features = find_features(table, model)
+    features, names = find_features(table, model), list_keys(providers)
     for number, row in enumerate(read_case_rows(table), 1):
         cells = dict(zip(table, row, strict=True))
         known, _ = read_known(features, cells, number)
-        keys = {name: text.strip() for name, text in cells.items()}
-        keys = {key: text for key, text in keys.items() if text and key not in features}
+        keys, _ = read_keys(names, cells, number)
         yield FileCase(number, known, keys)
 
 
@@ -238,6 +243,27 @@ def read_known(
         if feature.type == "boolean":
             known[name] = bool(value)
     return known, refusals
+
+
+def list_keys(providers: Mapping[str, Provider]) -> list[str]:
+    """Return the names of the keys that providers need."""
+    listed = (provider.request.keys for provider in providers.values())
+    return [*dict.fromkeys(key for keys in listed for key in keys)]
+
+
+def read_keys(
+    names: Iterable[str], cells: Mapping[str, str], row: int
+) -> tuple[dict[str, str], list[Refusal]]:
+    """Return the keys of a row, without blank ones."""
+    keys: dict[str, str] = {}
+    refusals = []
+    for name in names:
+        text = cells.get(name, "").strip()
+        try:
+            keys |= {name: read_key(text)} if text else {}
+        except ValueError as error:
+            refusals.append(Refusal(f"row {row}, {name}", str(error), text))
+    return keys, refusals
 
 
 class DecisionFile:

@@ -204,15 +204,40 @@ def test_a_large_file_is_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None
     assert Path(RESULT).read_bytes() == whole
 
 
-def test_a_value_that_cannot_be_is_named_by_row_before_anything_is_bought(
-    vendors: Vendors,
+@pytest.mark.parametrize(
+    ("cell", "place"), [("b.example,many", "visits"), (f"{'b' * 501},3", "domain")]
+)
+def test_what_cannot_be_is_named_by_row_before_anything_is_bought(
+    vendors: Vendors, cell: str, place: str
 ) -> None:
-    Path("cases.csv").write_text("domain,visits\na.example,3\nb.example,many\n")
+    Path("cases.csv").write_text(f"domain,visits\na.example,3\n{cell}\n")
 
-    with pytest.raises(RefusedError, match="row 2, visits"):
+    with pytest.raises(RefusedError, match=f"row 2, {place}"):
         decide()
 
     assert vendors.bill == []
+    assert not Path("decisions.csv.journal").exists()
+
+
+def test_columns_that_nobody_needs_may_hold_anything(vendors: Vendors) -> None:
+    head, *rows = Path("cases.csv").read_text().splitlines()
+    wide = ",".join(f"no. {n}" for n in range(101))
+    cells = ",".join(["text" * 200] * 101)
+    rows = [f"{row},{cells}" for row in rows]
+    Path("cases.csv").write_text("\n".join([f"{head},{wide}", *rows]))
+
+    assert decide() == 0
+
+    assert len(vendors.bill_by_case()) == 10
+
+
+@pytest.mark.parametrize("budget", ["-1", "nan", "0.0000001", "1e99"])
+def test_a_budget_that_is_none_is_refused_before_a_journal_is_begun(
+    budget: str,
+) -> None:
+    with pytest.raises(RefusedError, match="--budget: must be an amount"):
+        decide("--budget", budget)
+
     assert not Path("decisions.csv.journal").exists()
 
 

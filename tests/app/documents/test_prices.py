@@ -25,6 +25,15 @@ def test_stored_prices_are_read_as_they_were_written() -> None:
     assert prices.groups == MOVED.groups
 
 
+def test_stored_prices_keep_who_pays_no_fee_of_a_group() -> None:
+    age, chol, wall = MOVED.features
+    alone = replace(MOVED, features=(age, replace(chol, group=None), wall))
+
+    prices = parse_prices(write_prices(alone), MOVED)
+
+    assert apply_prices(MOVED, np.ones(3, np.bool_), prices, "prices") == alone
+
+
 def test_stored_prices_keep_what_is_billed_by_call() -> None:
     age, chol, wall = MOVED.features
     groups = tuple(replace(group, billing="per_call") for group in MOVED.groups)

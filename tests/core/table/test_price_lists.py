@@ -5,7 +5,7 @@ import pytest
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.catalogue.price_lists import PriceList, apply_prices
-from askless.core.catalogue.prices import MAX_TOTAL
+from askless.core.catalogue.prices import MAX_TOTAL, Paid, price_feature
 from askless.core.errors import RefusedError
 
 CLINIC = Catalogue(
@@ -55,6 +55,15 @@ def test_billing_is_replaced_where_the_list_names_it():
     # What a list leaves out stays.
     again = apply_prices(blood, ALL, PriceList(OTHER), "prices")
     assert again.is_per_call.tolist() == [False, True, False, False]
+
+
+def test_a_feature_alone_pays_its_cost_and_not_the_fee_of_its_group():
+    made = apply_prices(CLINIC, ALL, PriceList(OTHER, alone=["chol"]), "prices")
+
+    assert price_feature(made, Paid(), 1) == 4
+    assert price_feature(apply(OTHER), Paid(), 1) == 6
+    # The fee is due for the others all the same.
+    assert made.groups == CLINIC.groups
 
 
 def test_billing_of_no_feature_and_of_a_member_is_refused():

@@ -145,18 +145,32 @@ def test_a_run_that_goes_on_is_seen_before_a_call_has_ended(
 def test_no_pause_is_longer_than_what_the_deadline_leaves(
     client: TestClient, put: Put, provide: Provide, desk: Desk
 ) -> None:
-    provide(*ALL, per_second=0.1)
-    session_id = begin(client, put, desk, deadline_s=0.5, value_of_second=0.0)
-    now = datetime.now(UTC)
-    with transaction(desk.engine) as db:
-        for stored in providers.list_all(db):
-            providers.change(db, stored.id, next_at=now + timedelta(seconds=60))
+    provide(*ALL)
+    session_id = begin(client, put, desk, deadline_s=60, value_of_second=0.0)
+    order_all(desk, session_id)
 
-    [step] = desk.act("A", recovery.recover, session_id)
+    step = desk.act("A", service.advance, session_id)
 
     assert isinstance(step, Pause)
     assert step.seconds is not None
-    assert 0 < step.seconds <= 0.5
+    assert 0 < step.seconds <= 60
+
+
+def test_a_turn_after_the_deadline_is_not_waited_for(
+    client: TestClient, put: Put, provide: Provide, desk: Desk
+) -> None:
+    provide(*ALL, per_second=0.1)
+    session_id = begin(client, put, desk, deadline_s=60, value_of_second=0.0)
+    next_at = datetime.now(UTC) + timedelta(seconds=90)
+    with transaction(desk.engine) as db:
+        for stored in providers.list_all(db):
+            providers.change(db, stored.id, next_at=next_at)
+
+    assert desk.act("A", recovery.recover, session_id) == [None]
+
+    ended = get(client, f"/predict/{session_id}")
+    assert {*ended["run"]["left_out"]} == {*ALL}
+    assert ended["stop_reason"] != "out_of_time"
 
 
 def test_a_busy_provider_does_not_outlast_the_deadline(

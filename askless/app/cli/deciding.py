@@ -198,11 +198,11 @@ def check_cases(
         for key in provider.request.keys
         if key not in table
     ]
-    features, names = find_features(table, model), list_keys(providers)
+    features, names = find_features(table, model), list_case_keys(providers)
     for number, row in enumerate(read_case_rows(table), 1):
         cells = dict(zip(table, row, strict=True))
         refusals += read_known(features, cells, number)[1]
-        refusals += read_keys(names, cells, number)[1]
+        refusals += read_case_keys(names, cells, number)[1]
         if len(refusals) >= MOST_REFUSALS:
             break
     if refusals:
@@ -213,11 +213,11 @@ def list_cases(
     table: StreamedTable, model: Model, providers: Mapping[str, Provider]
 ) -> Iterator[FileCase]:
     """Yield the cases of a table that was checked."""
-    features, names = find_features(table, model), list_keys(providers)
+    features, names = find_features(table, model), list_case_keys(providers)
     for number, row in enumerate(read_case_rows(table), 1):
         cells = dict(zip(table, row, strict=True))
         known, _ = read_known(features, cells, number)
-        keys, _ = read_keys(names, cells, number)
+        keys, _ = read_case_keys(names, cells, number)
         yield FileCase(number, known, keys)
 
 
@@ -245,13 +245,13 @@ def read_known(
     return known, refusals
 
 
-def list_keys(providers: Mapping[str, Provider]) -> list[str]:
+def list_case_keys(providers: Mapping[str, Provider]) -> list[str]:
     """Return the names of the keys that providers need."""
     listed = (provider.request.keys for provider in providers.values())
     return [*dict.fromkeys(key for keys in listed for key in keys)]
 
 
-def read_keys(
+def read_case_keys(
     names: Iterable[str], cells: Mapping[str, str], row: int
 ) -> tuple[dict[str, str], list[Refusal]]:
     """Return the keys of a row, without blank ones."""

@@ -18,8 +18,8 @@ WAYS = {OWN: "Asking each case its own questions"}
 
 SESSIONS_NOTE = (
     "Lists and questions are of this model, played on {rows:,} rows of its training. "
-    "What is compared with one list for all is of held-out rows, asked by the models of "
-    "the folds: both its spends are theirs, and not that of the curve."
+    "What is compared with one list for all is of held-out rows, asked by the folds' "
+    "models: both its spends are theirs, and not that of the curve."
 )
 
 

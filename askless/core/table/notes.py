@@ -93,7 +93,8 @@ def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
     Few rows may all differ by chance.
     """
     # Sorting takes long. Whole numbers in a narrow range repeat.
-    has_room = np.ptp(values) >= values.size - 1 and values.size > LEAST_ROWS
+    reach = float(values.max()) - float(values.min())
+    has_room = reach >= values.size - 1 and values.size > LEAST_ROWS
     if not has_room:
         return False
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)

@@ -29,7 +29,7 @@ def test_a_launch_opens_a_session_with_what_the_last_day_found(
     known = known_of(client, done, key)
     years = NOW.year - 1963 - ((NOW.month, NOW.day) < (2, 1))
     assert known == {"chol": 250, "age": years, "sex": "male"}
-    page = client.get(done.headers["location"])
+    page = client.get(done.headers["location"], follow_redirects=True)
     assert page.status_code == 200
     # The person has a key, and the session is theirs.
     with transaction(app.state.engine, None, is_read=True) as db:

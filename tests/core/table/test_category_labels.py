@@ -7,10 +7,14 @@ import pytest
 
 from askless.core.catalogue.catalogue import OTHER, UNSEEN, Feature
 from askless.core.errors import AnswerError
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
 from askless.core.table.answer_values import check_answer, parse_answer
 from askless.core.table.check import finish_table, gather_table
 from askless.core.table.spec import TableSpec, check_features
 from askless.core.table.texts.categories import label_of, name_category
+from askless.core.training.params import BoostParams
+from tests.small import finish
 
 PAIN = Feature("pain", "category")
 CELLS = ["asympt", "atyp", "typ", "typ"]
@@ -133,3 +137,18 @@ def test_a_label_that_is_another_category_of_the_table_is_refused():
     gathered, _, _ = gather(LABELS, cells=[*CELLS, "Typical angina", "typ"])
 
     assert [refusal.found for refusal in gathered.refusals] == ["'Typical angina'"]
+
+
+@pytest.mark.parametrize(("label", "title"), [(None, "y"), ("Angina", "Angina")])
+def test_what_is_predicted_is_called_by_its_label_or_its_column(label, title):
+    rows = [*CELLS, *CELLS]
+    gathered, columns, spec = gather(LABELS, rows, target_label=label)
+    training = TrainingSpec(spec, boost=BoostParams(rounds=2), folds=0)
+
+    model = finish(train(finish_table(gathered, columns, spec), training))
+
+    assert model.target_title == title
+    assert model.ensemble.catalogue.features[0].category_labels[1:] == (
+        "Atypical angina",
+        "Typical angina",
+    )

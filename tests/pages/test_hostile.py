@@ -20,7 +20,7 @@ def test_names_in_charts_are_text_and_fit(client: TestClient) -> None:
     thumbnail = client.get(f"/ui/models/{model}/curve.svg")
 
     charts = [*re.findall(r"<svg.*?</svg>", page, re.S), thumbnail.text]
-    assert len(charts) == 8
+    assert len(charts) == 6
     for chart in charts:
         parts = list(ElementTree.fromstring(chart).iter())
         assert not {part.tag.rpartition("}")[2] for part in parts} & ODD

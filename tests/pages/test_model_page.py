@@ -57,6 +57,8 @@ def test_an_address_leads_to_a_section_which_is_marked(page: Page, site: Site) -
 def test_keys_lead_to_a_section_and_skip_to_what_is_seen(
     page: Page, site: Site
 ) -> None:
+    # The link that skips slides into sight.
+    page.emulate_media(reduced_motion="reduce")
     page.goto(f"/ui/models/{site.model_id}")
     press(page, "How cases go")
     shows_only(page, "cases")
@@ -96,7 +98,7 @@ def test_buttons_have_one_row_and_headings_room(page: Page, site: Site) -> None:
 def test_names_beside_a_chart_are_whole_and_within_it(page: Page, site: Site) -> None:
     page.goto(f"/ui/models/{site.model_id}#cases")
     chart = page.locator("#cases figure svg")
-    names = chart.locator("text").all_inner_texts()
+    names = chart.locator("text").all_text_contents()
     box = chart.bounding_box()
     lefts = chart.locator("text").evaluate_all(
         "all => all.map((it) => it.getBoundingClientRect().left)"

@@ -49,6 +49,7 @@ def show(page: Page) -> Callable[[str], None]:
             is_signed_in=True,
             form_token="0",
             note=odd,
+            is_demo_note=False,
         )
 
         def answer(route: Route) -> None:

@@ -93,8 +93,9 @@ def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
     Few rows may all differ by chance.
     """
     # Sorting takes long. Whole numbers in a narrow range repeat.
-    reach = float(values.max()) - float(values.min())
-    has_room = reach >= values.size - 1 and values.size > LEAST_ROWS
+    # As floats of Python, since a difference of doubles may be infinite.
+    width = float(values.max(initial=-math.inf)) - float(values.min(initial=math.inf))
+    has_room = width >= values.size - 1 and values.size > LEAST_ROWS
     if not has_room:
         return False
     is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)

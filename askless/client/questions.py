@@ -16,7 +16,8 @@ class AnyQuestion:
     """The next question and its price. Answer it by one of the five methods.
 
     `features` is all that the price reveals: more than one for a bundle. `range` and
-    `categories` are what training saw; other values are legal.
+    `categories` are what training saw; other values are legal. `category_labels` is
+    what people read for the categories, in their order; either is an answer.
     """
 
     session: Any = field(repr=False)
@@ -34,6 +35,7 @@ class AnyQuestion:
     why: str
     alternatives: list[Json]
     range: list[float] | None = None
+    category_labels: list[str] = field(default_factory=list)
 
     @Call
     async def answer(self, value: Value) -> None:

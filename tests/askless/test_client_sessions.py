@@ -53,6 +53,22 @@ class TestSessionsOnAServer:
 
         assert session.pending == []
 
+    def test_question_says_what_people_read_for_its_categories(
+        self, client: Client
+    ) -> None:
+        raw = model_json(ageless(), "called")
+        raw["features"][1]["category_labels"] = ["Woman", "Man"]
+        document = json.dumps(raw).encode()
+        model = client.import_model(document, as_version=True)
+        question = client.predict(model, stop={"certain": False}).question
+
+        assert question is not None
+        question.answer("Man")
+
+        assert question.categories == ["female", "male"]
+        assert question.category_labels == ["Woman", "Man"]
+        assert question.session.answers[0]["value"] == "male"
+
     def test_session_can_be_taken_up_again(
         self, client: Client, model: StoredModel
     ) -> None:

@@ -91,6 +91,7 @@ def build_result_context(opened: OpenSession | ErasedSession) -> dict[str, Any]:
         "error_now": trust.error_under(model, Position.of(model.ensemble, state).limit),
         "lacks_any": trust.lacks_any(model.ensemble, state),
         "reliability": trust.describe_reliability(model, state, session.prediction),
+        "aim_told": trust.describe_aim(model, session),
         "larger": case_words.list_larger_budgets(model, state),
         "is_ended": state.is_ended,
         "has_others": has_other_open(model.ensemble, state),

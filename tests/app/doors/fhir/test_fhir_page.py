@@ -67,5 +67,5 @@ def test_hook_by_curl_works(address: str, tmp_path: Path) -> None:
     ]
     (card,) = shown["cards"]
     assert "Serum cholesterol: 250 mg/dL (2026-11-02)" in card["detail"]
-    assert "Sex: male" in card["detail"]
+    assert "Sex: Male" in card["detail"]
     assert "Age: " in card["detail"]

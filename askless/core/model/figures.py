@@ -55,7 +55,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class RareFigures:
-    """What a threshold makes of the chances of the rarer of two classes.
+    """Threshold, precision and recall of the rarer of two classes.
 
     In a model's curve the threshold has the best F1 on held-out rows, and the rows of
     each fold are judged by the one that the other folds choose. In other rows it is

@@ -16,7 +16,7 @@ MODEL_ID = "mdl_9c1f6d2b7a3e4f5061728394"
 MeanUnits = Annotated[float, BeforeValidator(lambda mean: from_micros(int(mean + 0.5)))]
 
 
-# Of a feature or of the question for it.
+# A feature and the question for it both have this field.
 CategoryLabels = Annotated[
     list[str],
     Field(
@@ -139,7 +139,7 @@ class ReliabilityBin(Answer):
 
 
 class RareFigures(Answer):
-    """What a threshold makes of the chances of the rarer of two classes."""
+    """Threshold, precision and recall of the rarer of two classes."""
 
     threshold: float = Field(
         examples=[0.21],

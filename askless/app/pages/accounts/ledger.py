@@ -184,7 +184,7 @@ def draw_charts(books: ledger.Books, names: Mapping[str, str]) -> dict[str, Any]
             replace(total, common=names.get(total.common, total.common))
             for total in sums
         ]
-        # What a bundle reveals beside its first feature costs nothing.
+        # The features of a bundle beside its first one cost nothing.
         paid = [total for total in titled if total.charged or total.reversed]
         bars = [(total.common, from_micros(total.net)) for total in paid[:MOST_BARS]]
         is_drawn = len(bars) >= LEAST_POINTS

@@ -35,7 +35,7 @@ OUTCOMES = {
     "unknown": "nobody knows",
 }
 
-# What the buttons below a question mean.
+# Meanings of the buttons below a question.
 MEANINGS = {
     "Cannot be done here": "the test can't be made for this case, or not here. That "
     "itself may count for or against.",

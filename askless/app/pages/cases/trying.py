@@ -58,7 +58,7 @@ class Offer(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What home says is saved, and with which model that was measured."""
+    """The saving that home tells, and the model that it was measured with."""
 
     model: Model
     saving: Saving

@@ -112,7 +112,7 @@ def charge_as(
             group = groups[group_idx]
             groups[group_idx] = replace(group, price=price, billing=billing)
         else:
-            # Who names a price charges no fee of the group beside it.
+            # A provider with a price of its own charges no fee of the group.
             is_alone = filler.provider.price is not None
             features[first] = replace(
                 features[first],

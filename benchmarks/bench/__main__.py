@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks.bench.accuracy import measure_accuracy
 from benchmarks.bench.doubling import measure_doubling
+from benchmarks.bench.kernels import measure_kernels
 from benchmarks.bench.memory import measure_memory
 from benchmarks.bench.pictures import draw
 from benchmarks.bench.runs import in_child, pin_threads
@@ -40,6 +41,7 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "numeric": partial(measure_training, "numeric"),
     "binary": partial(measure_training, "binary"),
     "adaboost": partial(measure_training, "numeric", peers=("adaboost",)),
+    "kernels": measure_kernels,
     "doubling": partial(in_child, measure_doubling),
     "memory": measure_memory,
     "sessions": partial(in_child, measure_sessions),
@@ -82,6 +84,7 @@ def measure(name: str, scale: Scale) -> dict[str, Any]:
     minutes = (time.monotonic() - start) / 60
     return {
         **figures,
+        "processor": describe_machine()["processor"],
         "measured": datetime.now(UTC).date().isoformat(),
         "load": {"before": before, "after": load()},
         "minutes": round(minutes, 1),

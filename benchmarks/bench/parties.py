@@ -132,6 +132,7 @@ class AdaBoost:
 
 PARTIES: Mapping[str, type[Any]] = {
     "askless": Askless,
+    "askless_avx2": Askless,
     "lightgbm": LightGBM,
     "xgboost": XGBoost,
     "adaboost": AdaBoost,

@@ -5,7 +5,9 @@ import os
 import time
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from types import MappingProxyType
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import numpy as np
 
@@ -21,6 +23,14 @@ VARIABLES = (
     "MKL_NUM_THREADS",
     "LOKY_MAX_CPU_COUNT",
 )
+# What makes numba write code for a processor with AVX2 alone, on any machine. Its name
+# alone would leave the features of the machine, so both are set.
+AVX2 = {
+    "NUMBA_CPU_NAME": "haswell",
+    "NUMBA_CPU_FEATURES": "+64bit,+avx,+avx2,+bmi,+bmi2,+cmov,+crc32,+cx16,+cx8,+f16c"
+    ",+fma,+fxsr,+lzcnt,+mmx,+movbe,+pclmul,+popcnt,+sahf,+sse,+sse2,+sse3,+sse4.1"
+    ",+sse4.2,+ssse3,+xsave,+xsaveopt",
+}
 # Lets threads that spin after their work fall asleep before the next one's turn.
 PAUSE_S = 0.05
 
@@ -31,17 +41,29 @@ def pin_threads() -> None:
 
 
 def make_worker(
-    initializer: Callable[..., None] | None = None, arguments: tuple[Any, ...] = ()
+    initializer: Callable[..., None] | None = None,
+    arguments: tuple[Any, ...] = (),
+    variables: Mapping[str, str] = MappingProxyType({}),
 ) -> ProcessPoolExecutor:
-    """Start one process, which keeps what `initializer` made."""
-    return ProcessPoolExecutor(
+    """Start one process, which keeps what `initializer` made.
+
+    `variables` are those of its environment besides ours.
+    """
+    worker = ProcessPoolExecutor(
         1, mp_context=CONTEXT, initializer=initializer, initargs=arguments
     )
+    with patch.dict(os.environ, variables):
+        worker.submit(os.getpid)
+    return worker
 
 
-def in_child(call: Callable[..., Any], *arguments: Any) -> Any:
+def in_child(
+    call: Callable[..., Any],
+    *arguments: Any,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Any:
     """Return the call's result, from a new process that ends with it."""
-    with make_worker() as worker:
+    with make_worker(variables=variables) as worker:
         return worker.submit(call, *arguments).result()
 
 

@@ -9,10 +9,12 @@ from benchmarks.service.tables import SERVICE, write_service
 Figures = Mapping[str, Any]
 TITLES = {
     "askless": "Askless",
+    "askless_avx2": "Askless, AVX2 alone",
     "lightgbm": "LightGBM",
     "xgboost": "XGBoost",
     "adaboost": "scikit-learn's AdaBoost",
 }
+NO_SIZES = ("minutes", "peak_bytes", "store_ns")
 STEPS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
@@ -26,10 +28,11 @@ def write_parts(results: Figures) -> Rows:
         sizes = [
             f"{key.replace('_', ' ')} {value:,}"
             for key, value in part.items()
-            if isinstance(value, int | float) and key not in ("minutes", "peak_bytes")
+            if isinstance(value, int | float) and key not in NO_SIZES
         ]
         load = f"{part['load']['before']:.2f} to {part['load']['after']:.2f}"
-        yield name, part["measured"], part["minutes"], load, "; ".join(sizes)
+        about = part["processor"], part["measured"], part["minutes"]
+        yield name, *about, load, "; ".join(sizes)
 
 
 def name_modes(one: Figures) -> Iterator[tuple[str, Figures, Figures, Figures]]:
@@ -50,18 +53,31 @@ def write_training(one: Figures) -> Rows:
 
 def write_faster(parts: Figures) -> Rows:
     for name in ("numeric", "binary", "adaboost"):
-        one = parts.get(name, {"times_faster": {}})
-        for peer, faster in one["times_faster"].items():
-            least = one["times_faster_by_least"][peer]
-            fastest = one["parties"][peer]["best"].get("binning", {"name": "–"})["name"]
-            ratios = (
-                by[part] for by in (faster, least) for part in ("boosting", "both")
-            )
+        for ours, label in (("", "as it is"), ("_avx2", "AVX2 alone")):
+            one = parts.get(name, {})
+            for peer, faster in one.get(f"times_faster{ours}", {}).items():
+                least = one[f"times_faster_by_least{ours}"][peer]
+                binning = one["parties"][peer]["best"].get("binning", {"name": "–"})
+                ratios = (
+                    by[part] for by in (faster, least) for part in ("boosting", "both")
+                )
+                yield (
+                    name,
+                    label,
+                    TITLES[peer],
+                    binning["name"],
+                    *(f"{number(ratio)} ×" for ratio in ratios),
+                )
+
+
+def write_kernels(one: Figures) -> Rows:
+    for kind, kernels in one["kinds"].items():
+        for name, taken in kernels.items():
             yield (
+                kind,
                 name,
-                TITLES[peer],
-                fastest,
-                *(f"{number(ratio)} ×" for ratio in ratios),
+                *(f"{taken[key]:,.0f}" for key in ("cells", "adds", "bytes")),
+                *(number(taken[key]) for key in ("bound_ms", "native_ms", "avx2_ms")),
             )
 
 
@@ -104,6 +120,7 @@ def write_accuracy(one: Figures) -> Rows:
 #: The regions that show one part each.
 TABLES = {
     "adaboost": write_training,
+    "kernels": write_kernels,
     "memory": write_memory,
     "sessions": write_sessions,
     "curves": write_curves,

@@ -10,6 +10,8 @@ FloatArray = npt.NDArray[np.float64]
 # Of single or double precision.
 Floats = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.int64]
+# Positions of rows, in half of the room.
+RowArray = npt.NDArray[np.uint32]
 CodeArray = npt.NDArray[np.uint8]
 BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]

@@ -8,7 +8,7 @@ from askless.core.kernels.jit import kernel, serial_and_parallel
 N_HISTOGRAM = 256
 N_CLASSES = 2
 LANE = N_CLASSES * N_HISTOGRAM
-BLOCK = 4
+BLOCK = 5
 
 
 @kernel
@@ -29,62 +29,53 @@ def moved_side(moved, chunk, output, side):
 
 
 @kernel
-def add_to_four_lanes(codes, moved, output, turn, out_sums):
-    """Add the rows that moved to the sums of four lanes.
+def add_to_lanes(codes, moved, output, turn, out_sums):
+    """Add the rows that moved to the sums of some lanes.
 
-    Four lanes share each load of a row, and their additions don't wait for one
-    another. codes: those of each lane; turn: the first chunk and the step to the next.
-    out_sums: (BLOCK * LANE,), flat, so that the offset of a lane is a constant.
+    The lanes share each load of a row, and their additions don't wait for one another.
+    codes: a tuple, those of each lane; turn: the first chunk and the step to the next.
+    out_sums: (n_lanes * LANE,), flat, so that the offset of a lane is a constant.
     """
-    codes_0, codes_1, codes_2, codes_3 = codes
     for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
         for side in range(N_CLASSES):
             rows, deltas = moved_side(moved, chunk, output, side)
-            offset = side * N_HISTOGRAM
+            sums = out_sums[side * N_HISTOGRAM :]
             for idx in range(rows.shape[0]):
                 row = np.uint64(rows[idx])
                 delta = deltas[idx]
-                out_sums[np.uint64(offset + np.int64(codes_0[row]))] += delta
-                out_sums[np.uint64(offset + LANE + np.int64(codes_1[row]))] += delta
-                out_sums[np.uint64(offset + 2 * LANE + np.int64(codes_2[row]))] += delta
-                out_sums[np.uint64(offset + 3 * LANE + np.int64(codes_3[row]))] += delta
-
-
-@kernel
-def add_to_one_lane(lane_codes, moved, output, turn, out_sums):
-    """Add the rows that moved to the sums of one lane; see `add_to_four_lanes`."""
-    for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
-        for side in range(N_CLASSES):
-            rows, deltas = moved_side(moved, chunk, output, side)
-            offset = side * N_HISTOGRAM
-            for idx in range(rows.shape[0]):
-                code = lane_codes[np.uint64(rows[idx])]
-                out_sums[np.uint64(offset + np.int64(code))] += deltas[idx]
+                for place in range(len(codes)):
+                    sums[np.uint64(place * LANE + np.int64(codes[place][row]))] += delta
 
 
 @kernel
 def add_task(task, table, picked, moved, out_sums):
     """Add some chunks of the rows that moved, of one output, to a block of lanes."""
     n_turns, n_lanes = out_sums.shape[1:3]
-    n_blocks = (n_lanes + BLOCK - 1) // BLOCK
+    n_blocks = count_blocks(n_lanes)
     block, rest = task % n_blocks, task // n_blocks
-    turn, output = rest % n_turns, rest // n_turns
-    first = block * BLOCK
-    last = min(first + BLOCK, n_lanes)
-    if last - first == BLOCK:
-        codes = (
+    turn, output = (rest % n_turns, n_turns), rest // n_turns
+    first, last = block * n_lanes // n_blocks, (block + 1) * n_lanes // n_blocks
+    if last - first >= BLOCK:
+        five = (
             codes_of(picked[first], table),
             codes_of(picked[first + 1], table),
             codes_of(picked[first + 2], table),
             codes_of(picked[first + 3], table),
+            codes_of(picked[first + 4], table),
         )
-        sums = out_sums[output, turn, first:last].reshape(-1)
-        add_to_four_lanes(codes, moved, output, (turn, n_turns), sums)
-    else:
-        for place in range(first, last):
-            codes_one = codes_of(picked[place], table)
-            sums = out_sums[output, turn, place].reshape(-1)
-            add_to_one_lane(codes_one, moved, output, (turn, n_turns), sums)
+        sums = out_sums[output, turn[0], first : first + BLOCK].reshape(-1)
+        add_to_lanes(five, moved, output, turn, sums)
+        first += BLOCK
+    for place in range(first, last):
+        sums = out_sums[output, turn[0], place].reshape(-1)
+        lane_codes = codes_of(picked[place], table)
+        add_to_lanes((lane_codes,), moved, output, turn, sums)
+
+
+@kernel
+def count_blocks(n_lanes):
+    """Return how many blocks lanes are in: of five each; some may have a few more."""
+    return max(1, n_lanes // BLOCK)
 
 
 def add_tasks(table, picked, moved, out_sums):
@@ -95,7 +86,7 @@ def add_tasks(table, picked, moved, out_sums):
     over some of the chunks.
     """
     n_outputs, n_turns, n_lanes = out_sums.shape[:3]
-    for task in prange(n_outputs * n_turns * ((n_lanes + BLOCK - 1) // BLOCK)):
+    for task in prange(n_outputs * n_turns * count_blocks(n_lanes)):
         add_task(np.int64(task), table, picked, moved, out_sums)
 
 

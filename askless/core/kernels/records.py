@@ -6,7 +6,14 @@ of one type, rename the record too.
 
 from typing import NamedTuple
 
-from askless.core.arrays import BallotArray, BoolArray, CodeArray, FloatArray, IntArray
+from askless.core.arrays import (
+    BallotArray,
+    BoolArray,
+    CodeArray,
+    FloatArray,
+    IntArray,
+    RowArray,
+)
 
 
 class CodedTable(NamedTuple):
@@ -63,7 +70,7 @@ class MovedRows(NamedTuple):
     the negative class starts, and the quanta of all rows, moved or not.
     """
 
-    rows: IntArray
+    rows: RowArray
     deltas: IntArray
     stops: IntArray
 

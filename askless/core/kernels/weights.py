@@ -79,31 +79,22 @@ count_sides, count_sides_parallel = serial_and_parallel(count_chunks)
 
 
 @kernel
-def multiply_chunk(ballots, change, out_weights, out_positives, out_negatives):
-    """Multiply some weights by their side's factor; return the quanta of all.
+def multiply_chunk(ballots, change, out_weights, out_before):
+    """Multiply some weights by their side's factor.
 
-    out_positives, out_negatives: (n_rows,), changes of quanta by class of the row; of
-    the negative class only where they are split, else signed among the others.
+    out_before: (n_rows,), the weights before, from which they moved; 0 in a fresh list.
     """
-    is_fresh = change.is_fresh
-    is_split = change.is_split
     wrong = change.factors[0]
     none = change.factors[1]
     right = change.factors[2]
-    total = np.int64(0)
-    # Without branches or look-ups, so that eight rows go at once.
+    kept = 0.0 if change.is_fresh else 1.0
+    # Without branches or look-ups, so that a step takes as many rows as a register.
     for row in range(out_weights.shape[0]):
         weight = out_weights[row]
         agreed = ballots[row] * weight
-        moved = weight * (right if agreed > 0.0 else (wrong if agreed < 0.0 else none))
-        out_weights[row] = moved
-        quanta = np.int64(abs(moved) + 0.5)
-        total += quanta
-        delta = quanta - (0 if is_fresh else np.int64(abs(weight) + 0.5))
-        out_positives[row] = delta if weight > 0.0 else (0 if is_split else -delta)
-        if is_split:
-            out_negatives[row] = 0 if weight > 0.0 else delta
-    return total
+        factor = right if agreed > 0.0 else (wrong if agreed < 0.0 else none)
+        out_weights[row] = weight * factor
+        out_before[row] = weight * kept
 
 
 @kernel
@@ -126,24 +117,34 @@ def move_chunk(task, ballots, change, out_weights, out_moved):
     out_rows = out_moved.rows[chunk, output]
     out_deltas = out_moved.deltas[chunk, output]
     n_rows = weights.shape[0]
-    n_negatives = n_rows if change.is_split else 0
-    positives = np.empty(n_rows, np.int64)
-    negatives = np.empty(n_negatives, np.int64)
+    before = np.empty(n_rows, np.float64)
     chunk_ballots = ballots[output, start : start + CHUNK]
-    total = multiply_chunk(chunk_ballots, change, weights, positives, negatives)
-    # The list has a place to spare, which takes what is written before a cursor moves.
+    multiply_chunk(chunk_ballots, change, weights, before)
+    # A list has a place to spare, which takes what is written before a cursor moves.
+    changed = np.empty(n_rows + 1, np.int64)
+    n_changed = 0
+    for idx in range(n_rows):
+        changed[n_changed] = idx
+        n_changed += 1 if weights[idx] != before[idx] else 0
+    is_split = change.is_split
     upper = 0
-    for row in range(n_rows):
-        delta = positives[row]
-        out_rows[upper] = start + row
-        out_deltas[upper] = delta
-        upper += 1 if delta != 0 else 0
     lower = out_rows.shape[0] - 1
-    for row in range(n_negatives):
-        delta = negatives[row]
-        out_rows[lower] = start + row
-        out_deltas[lower] = delta
-        lower -= 1 if delta != 0 else 0
+    total = np.int64(0) if change.is_fresh else out_moved.stops[chunk, output, 2]
+    # Whole numbers are made of the rows that moved only: few processors make several at
+    # once. Products stand for branches, which classes in any order would mislead.
+    for idx in range(n_changed):
+        row = np.uint64(changed[idx])
+        weight = weights[row]
+        delta = np.int64(abs(weight) + 0.5) - np.int64(abs(before[row]) + 0.5)
+        total += delta
+        is_negative = np.int64(weight + before[row] < 0.0)
+        is_moved = np.int64(delta != 0)
+        is_lower = is_negative * is_split
+        place = np.uint64(upper + is_lower * (lower - upper))
+        out_rows[place] = start + row
+        out_deltas[place] = delta * (1 - 2 * (is_negative - is_lower))
+        upper += is_moved * (1 - is_lower)
+        lower -= is_moved * is_lower
     out_moved.stops[chunk, output, 0] = upper
     out_moved.stops[chunk, output, 1] = lower + 1
     out_moved.stops[chunk, output, 2] = total

@@ -52,7 +52,7 @@ def make_moved_rows(n_outputs: int, n_samples: int) -> MovedRows:
     n_chunks = -(-n_samples // kernels.CHUNK)
     shape = (n_chunks, n_outputs, min(n_samples, kernels.CHUNK) + 1)
     return MovedRows(
-        np.empty(shape, dtype=np.int64),
+        np.empty(shape, dtype=np.uint32),
         np.empty(shape, dtype=np.int64),
         np.empty((n_chunks, n_outputs, 3), dtype=np.int64),
     )

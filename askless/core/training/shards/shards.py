@@ -229,8 +229,9 @@ class Shard:
         """List some rows with all their quanta; valid until the next call."""
         if self._room is None:
             self._room = make_moved_rows(*self.weights.shape)
-        n_chunks = -(-rows.size // kernels.CHUNK)
-        listed = MovedRows(*(array[:n_chunks] for array in self._room))
+        chunks = slice(-(-rows.size // kernels.CHUNK))
+        room = self._room
+        listed = MovedRows(room.rows[chunks], room.deltas[chunks], room.stops[chunks])
         is_large = rows.size * weights.shape[0] >= PARALLEL_ROWS
         gather = kernels.gather_rows_parallel if is_large else kernels.gather_rows
         gather(weights, rows, self.is_split, listed)

@@ -15,7 +15,7 @@ from askless.core.kernels import Best, Look, MovedRows
 
 # Below so many sums by code, and rows times lanes, waking the threads costs more than
 # they bring. (It pays while threads wait actively, numba's default.)
-PARALLEL_SUMS = 100_000
+PARALLEL_SUMS = 50_000
 PARALLEL_CELLS = 250_000
 
 # Few lanes are summed in several turns, so that all cores have equal work.

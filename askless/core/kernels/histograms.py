@@ -29,12 +29,12 @@ def moved_side(moved, chunk, output, side):
 
 
 @kernel
-def add_to_lanes(codes, moved, output, turn, out_sums):
-    """Add the rows that moved to the sums of some lanes.
+def add_to_five_lanes(codes, moved, output, turn, out_sums):
+    """Add the rows that moved to the sums of five lanes.
 
-    The lanes share each load of a row, and their additions don't wait for one another.
-    codes: a tuple, those of each lane; turn: the first chunk and the step to the next.
-    out_sums: (n_lanes * LANE,), flat, so that the offset of a lane is a constant.
+    They share each load of a row, and their additions don't wait for one another.
+    codes: those of each lane; turn: the first chunk and the step to the next.
+    out_sums: (BLOCK * LANE,), flat, so that the offset of a lane is a constant.
     """
     for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
         for side in range(N_CLASSES):
@@ -43,8 +43,19 @@ def add_to_lanes(codes, moved, output, turn, out_sums):
             for idx in range(rows.shape[0]):
                 row = np.uint64(rows[idx])
                 delta = deltas[idx]
-                for place in range(len(codes)):
+                for place in range(BLOCK):
                     sums[np.uint64(place * LANE + np.int64(codes[place][row]))] += delta
+
+
+@kernel
+def add_to_one_lane(lane_codes, moved, output, turn, out_sums):
+    """Add the rows that moved to the sums of one lane; see `add_to_five_lanes`."""
+    for chunk in range(turn[0], moved.stops.shape[0], turn[1]):
+        for side in range(N_CLASSES):
+            rows, deltas = moved_side(moved, chunk, output, side)
+            sums = out_sums[side * N_HISTOGRAM :]
+            for idx in range(rows.shape[0]):
+                sums[np.uint64(lane_codes[np.uint64(rows[idx])])] += deltas[idx]
 
 
 @kernel
@@ -64,12 +75,12 @@ def add_task(task, table, picked, moved, out_sums):
             codes_of(picked[first + 4], table),
         )
         sums = out_sums[output, turn[0], first : first + BLOCK].reshape(-1)
-        add_to_lanes(five, moved, output, turn, sums)
+        add_to_five_lanes(five, moved, output, turn, sums)
         first += BLOCK
     for place in range(first, last):
         sums = out_sums[output, turn[0], place].reshape(-1)
         lane_codes = codes_of(picked[place], table)
-        add_to_lanes((lane_codes,), moved, output, turn, sums)
+        add_to_one_lane(lane_codes, moved, output, turn, sums)
 
 
 @kernel

@@ -83,8 +83,8 @@ class ShardDesk:
             self.restore(self.shard, order)
             return []
         if isinstance(order, CountAll):
-            n_features = self.shard.binned.n_codes.size
-            counts = [self.shard.count(idx).ravel() for idx in range(n_features)]
+            lanes = self.shard.binned.packing.lanes.tolist()
+            counts = [self.shard.count(lane).ravel() for lane in lanes]
             return [np.array([self.shard.n_weighted]), np.concatenate(counts)]
         return answer_to_arrays(self.shard.answer(order), order.ask, self.shard)
 

@@ -70,7 +70,7 @@ class RemoteShards:
         orders: list[Order] = [begin, CountAll()]
         n_weighted, counts = group.exchange(orders, [begin], N_COUNTS)
         self.n_weighted = int(n_weighted[0])
-        # Axes: feature, output, sign of the weight, code.
+        # Axes: lane, output, sign of the weight, code.
         self._counts = counts.reshape(-1, self.n_outputs, 2, 256)
 
     def ask(self, question: ShardQuestion) -> ShardAnswer:
@@ -91,9 +91,9 @@ class RemoteShards:
             is_split=self._begin.is_split,
         )
 
-    def count(self, feature_idx: int) -> IntArray:
+    def count(self, lane: int) -> IntArray:
         """Return how many weights are not 0 at first, by output, class and code."""
-        counts: IntArray = self._counts[feature_idx]
+        counts: IntArray = self._counts[lane]
         return counts
 
 

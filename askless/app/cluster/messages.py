@@ -56,7 +56,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class CountAll:
-    """Count the rows with a weight: all, and by code of every feature."""
+    """Count the rows with a weight: all, and by code of every lane."""
 
 
 @dataclass(frozen=True)

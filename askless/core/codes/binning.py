@@ -108,6 +108,14 @@ class Binned:
         columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
         return join_columns(columns, self.is_category)
 
+    def codes_of(self, lane: int) -> CodeArray:
+        """Return the codes of a lane; (n_samples,)."""
+        packing = self.packing
+        is_packed = lane < packing.codes.shape[0]
+        only = packing.members[packing.starts[lane]]
+        codes: CodeArray = packing.codes[lane] if is_packed else self.codes[only]
+        return codes
+
     def digit_of(self, feature_idx: int) -> tuple[int, int]:
         """Return place value and radix of a feature's digit in its lane."""
         packing = self.packing

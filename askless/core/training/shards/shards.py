@@ -55,7 +55,7 @@ class Shards(Protocol):
     def ask(self, question: ShardQuestion) -> ShardAnswer:
         """Ask every shard; return their answers added up."""
 
-    def count(self, feature_idx: int) -> IntArray:
+    def count(self, lane: int) -> IntArray:
         """Return how many weights are not 0 at first, by output, class and code."""
 
 
@@ -101,10 +101,10 @@ class Shard:
         """Number of weights that are not 0 at first."""
         return int(np.count_nonzero(self._classes < NO_CLASS))
 
-    def count(self, feature_idx: int) -> IntArray:
+    def count(self, lane: int) -> IntArray:
         """Return how many weights are not 0 at first, by output, class and code."""
         counts = np.empty((self.weights.shape[0], 2, 256), dtype=np.int64)
-        kernels.count_classes(self.binned.codes[feature_idx], self._classes, counts)
+        kernels.count_classes(self.binned.codes_of(lane), self._classes, counts)
         return counts
 
     def answer(self, question: ShardQuestion) -> ShardAnswer:
@@ -257,11 +257,11 @@ class LocalShards:
         answers = [shard.answer(question) for shard in self.members]
         return answers[0] if len(answers) == 1 else add_answers(answers)
 
-    def count(self, feature_idx: int) -> IntArray:
+    def count(self, lane: int) -> IntArray:
         """Add up the counts of all shards."""
-        counts = self.members[0].count(feature_idx)
+        counts = self.members[0].count(lane)
         for shard in self.members[1:]:
-            counts += shard.count(feature_idx)
+            counts += shard.count(lane)
         return counts
 
 

@@ -70,7 +70,7 @@ class SeenSums:
 
 @dataclass(frozen=True)
 class KnownFeature:
-    """Constants of a feature in a run: counts by code, and its digit in a lane."""
+    """Constants of a feature in a run: counts by code of its lane, and its digit."""
 
     counts: IntArray
     lane: int
@@ -120,6 +120,7 @@ class Weights:
         no_sums = np.zeros((self.n_outputs, 1, 1, 2, 256), dtype=np.int64)
         self._nothing = SeenSums(np.empty(0, dtype=np.int64), no_sums)
         self._seen = self._nothing
+        self._counts: dict[int, IntArray] = {}
         self._known: dict[int, KnownFeature] = {}
         self._step: WeightStep | None = WeightStep(
             None, (), (FIRST_SCALE,) * 3, is_fresh=True
@@ -234,9 +235,12 @@ class Weights:
 
     def _learn_feature(self, feature_idx: int) -> KnownFeature:
         """Ask the shards for the constants of a feature, and remember them."""
+        lane = int(self.binned.packing.lane_of[feature_idx])
+        if lane not in self._counts:
+            self._counts[lane] = self.shards.count(lane)
         known = KnownFeature(
-            self.shards.count(feature_idx),
-            int(self.binned.packing.lane_of[feature_idx]),
+            self._counts[lane],
+            lane,
             int(self.binned.n_codes[feature_idx]),
             *self.binned.digit_of(feature_idx),
         )

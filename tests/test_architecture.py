@@ -26,7 +26,7 @@ CORE_LEAVES = ("core.arrays", "core.errors", "core.work")
 BELOW_TRAINING = (
     *CORE_LEAVES,
     *("core.parameters", "core.kernels", "core.catalogue", "core.table"),
-    *("core.codes", "core.model"),
+    *("core.codes", "core.model", "core.spread"),
 )
 
 BELOW_BUYER = ("app.store", "app.settings", "app.documents")
@@ -47,9 +47,10 @@ ARROWS = {
     "core.kernels": ("core.arrays", "core.machine_code", "core.kernels"),
     "core.catalogue": (*CORE_LEAVES, "core.kernels", "core.catalogue"),
     "core.table": (*CORE_LEAVES, "core.kernels", "core.catalogue", "core.table"),
+    "core.spread": ("core.kernels",),
     "core.codes": (
         *(*CORE_LEAVES, "core.kernels", "core.catalogue", "core.table"),
-        "core.codes",
+        *("core.codes", "core.spread"),
     ),
     "core.parameters": (*CORE_LEAVES, "core.catalogue.prices"),
     "core.model": (

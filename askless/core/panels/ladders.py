@@ -26,9 +26,9 @@ from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import HeldOut, PanelRows
 from askless.core.panels.search import SEARCH_FOLDS, SetSearch
 from askless.core.panels.sets import choose_sets, select_forward
-from askless.core.panels.spread import map_in_threads
 from askless.core.panels.stopping import fit_stopping
 from askless.core.panels.tables import CountedRows, HeldOutTables
+from askless.core.spread import map_in_threads
 from askless.core.table.dataset import Dataset
 from askless.core.table.gaps import (
     fill_gaps,

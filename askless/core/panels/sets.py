@@ -13,7 +13,7 @@ from askless.core.catalogue.prices import Paid, add_paid
 from askless.core.model.ladder.blends import to_chances
 from askless.core.panels.predictors.trees import fit_trees, make_growth_settings
 from askless.core.panels.search import SetSearch
-from askless.core.panels.spread import map_in_threads
+from askless.core.spread import map_in_threads
 
 # Gains are divided by the price to this power.
 FEWER_POWER = 0.6

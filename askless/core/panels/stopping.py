@@ -19,7 +19,7 @@ from askless.core.model.ladder.stopping import (
     least_expected_costs,
 )
 from askless.core.panels.rows import PanelRows
-from askless.core.panels.spread import map_in_threads
+from askless.core.spread import map_in_threads
 
 
 class Walkers(NamedTuple):

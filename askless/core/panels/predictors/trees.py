@@ -25,7 +25,7 @@ from askless.core.panels.predictors.chances import (
     losses_and_gradients,
 )
 from askless.core.panels.rows import DIGITS, FINE, PLAIN, HeldOut, LeafLimits, PanelRows
-from askless.core.panels.spread import map_in_threads
+from askless.core.spread import map_in_threads
 
 # Rounds of the trees that choose leaf limits.
 LEAF_ROUNDS = 60

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from askless.core.panels.spread import map_in_threads
+from askless.core.spread import map_in_threads
 
 
 def test_things_come_in_their_order():

@@ -4,10 +4,10 @@ Boosting reads the codes. All that needs values (choosing, panels, calibration, 
 reads the sample, which is the whole table unless that is large.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from askless.core.catalogue.catalogue import Catalogue, Feature
 from askless.core.codes.binning import (
     Binned,
     CodedColumns,
-    bin_values,
     code_columns,
     join_columns,
+    mask_categories,
 )
 from askless.core.table.dataset import ClassLabel, Dataset, LabelledRows
 
@@ -87,35 +87,18 @@ class BinnedTable(LabelledRows):
         return replace(self, binned=binned, sample=replace(self.sample, values=values))
 
 
-class ColumnSummary(NamedTuple):
-    """The least and greatest value of a feature (or NaN), and its missing cells."""
-
-    ends: tuple[float, float]
-    n_missing: int
-
-
-def summarise(column: FloatArray) -> ColumnSummary:
-    """Return the summary of a column."""
-    least = np.fmin.reduce(column, initial=np.nan)
-    greatest = np.fmax.reduce(column, initial=np.nan)
-    return ColumnSummary((least, greatest), int(np.isnan(column).sum()))
-
-
 def code_table(dataset: Dataset, most: int | None = SAMPLE_ROWS) -> BinnedTable:
     """Code a dataset; keep the values of at most `most` rows, None: of all."""
     idxs = evenly_spaced(dataset.n_samples, most)
     is_all = idxs.size == dataset.n_samples
-    summaries = [summarise(column) for column in dataset.values.T]
+    is_category = mask_categories(dataset.catalogue)
+    columns = code_columns(dataset.values, is_category, dataset.weights)
     sample = dataset if is_all else dataset.take(idxs)
-    return join_table(dataset, bin_values(dataset), summaries, idxs, sample)
+    return join_table(dataset, columns, idxs, sample)
 
 
 def join_table(
-    rows: LabelledRows,
-    binned: Binned,
-    summaries: Sequence[ColumnSummary],
-    sample_idxs: IntArray,
-    sample: Dataset,
+    rows: LabelledRows, columns: CodedColumns, sample_idxs: IntArray, sample: Dataset
 ) -> BinnedTable:
     """Return the table of rows, their codes and their sample."""
     return BinnedTable(
@@ -124,9 +107,9 @@ def join_table(
         targets=to_smallest_dtype(rows.targets),
         row_weights=rows.weights,
         row_groups=rows.row_groups,
-        binned=binned,
-        ranges=np.array([summary.ends for summary in summaries]).reshape(-1, 2),
-        n_missing=sum(summary.n_missing for summary in summaries),
+        binned=join_columns(columns, mask_categories(sample.catalogue)),
+        ranges=columns.ranges,
+        n_missing=int(columns.n_missing.sum()),
         sample_idxs=sample_idxs,
         sample=sample,
     )
@@ -167,7 +150,6 @@ class TableCoder:
         n_kept = labels.n_samples if keeps_codes else 0
         self._codes = np.empty((n_features, n_kept), np.uint8)
         self._coded: list[CodedColumns] = []
-        self._summaries: list[ColumnSummary] = []
         self._samples: list[FloatArray] = []
 
     def add(self, feature: Feature, column: FloatArray) -> None:
@@ -178,7 +160,6 @@ class TableCoder:
         self._codes[len(self._coded)] = coded.codes[0, :n_kept]
         # A view would keep all codes in memory.
         self._coded.append(replace(coded, codes=np.empty((1, 0), np.uint8)))
-        self._summaries.append(summarise(column))
         self._samples.append(column[self._idxs])
 
     def finish(self, catalogue: Catalogue) -> BinnedTable:
@@ -187,11 +168,10 @@ class TableCoder:
         columns = CodedColumns(
             self._codes,
             np.concatenate([column_codes.n_codes for column_codes in coded]),
-            np.concatenate([column_codes.has_missing for column_codes in coded]),
+            np.concatenate([column_codes.n_missing for column_codes in coded]),
             tuple(column_codes.cuts[0] for column_codes in coded),
+            np.concatenate([column_codes.ranges for column_codes in coded]),
         )
-        types = (feature.type == "category" for feature in catalogue.features)
-        binned = join_columns(columns, np.fromiter(types, np.bool_))
         is_all = self._idxs.size == labels.n_samples
         sample = replace(
             labels if is_all else labels.take(self._idxs),
@@ -205,4 +185,4 @@ class TableCoder:
             targets=sample.targets.astype(np.int64),
             weights=np.ascontiguousarray(sample.weights),
         )
-        return join_table(labels, binned, self._summaries, self._idxs, sample)
+        return join_table(labels, columns, self._idxs, sample)

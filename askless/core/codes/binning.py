@@ -13,7 +13,9 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from askless.core.table.dataset import MAX_CODES, Dataset
+from askless.core.catalogue.catalogue import Catalogue
+from askless.core.codes.cuts import compute_cuts, tabulate_cuts
+from askless.core.table.dataset import Dataset
 
 N_JOINT = 256
 
@@ -100,13 +102,14 @@ class Binned:
         codes = self.codes.copy()
         codes[is_gone] = kernels.MISSING
         nothing = np.empty(0)
-        cuts = (
+        cuts = tuple(
             nothing if gone else feature_cuts
             for gone, feature_cuts in zip(is_gone, self.cuts, strict=True)
         )
         n_codes = np.where(is_gone, 0, self.n_codes)
-        columns = CodedColumns(codes, n_codes, self.has_missing | is_gone, tuple(cuts))
-        return join_columns(columns, self.is_category)
+        has_missing = self.has_missing | is_gone
+        packing = pack_features(codes, n_codes, has_missing)
+        return Binned(codes, n_codes, self.is_category, has_missing, cuts, packing)
 
     def codes_of(self, lane: int) -> CodeArray:
         """Return the codes of a lane; (n_samples,)."""
@@ -159,25 +162,35 @@ def select_rows(codes: CodeArray, row_idxs: IntArray) -> CodeArray:
 
 def bin_values(dataset: Dataset) -> Binned:
     """Code every feature of a dataset; see `code_columns`."""
-    types = (feature.type == "category" for feature in dataset.catalogue.features)
-    is_category = np.fromiter(types, np.bool_)
+    is_category = mask_categories(dataset.catalogue)
     columns = code_columns(dataset.values, is_category, dataset.weights)
     return join_columns(columns, is_category)
 
 
+def mask_categories(catalogue: Catalogue) -> BoolArray:
+    """Return whether each feature is a category; (n_features,)."""
+    types = (feature.type == "category" for feature in catalogue.features)
+    return np.fromiter(types, np.bool_)
+
+
 @dataclass(frozen=True)
 class CodedColumns:
-    """Some features as codes, not yet in lanes; as in `Binned`."""
+    """Some features as codes, not yet in lanes; as in `Binned`.
+
+    `ranges` (n_features, 2) are the least and the greatest value, NaN where there is
+    none; `n_missing` (n_features,) counts cells.
+    """
 
     codes: CodeArray
     n_codes: IntArray
-    has_missing: BoolArray
+    n_missing: IntArray
     cuts: tuple[FloatArray, ...]
+    ranges: FloatArray
 
 
 def join_columns(columns: CodedColumns, is_category: BoolArray) -> Binned:
     """Return all features of a table with their lanes."""
-    codes, n_codes, has_missing = columns.codes, columns.n_codes, columns.has_missing
+    codes, n_codes, has_missing = columns.codes, columns.n_codes, columns.n_missing > 0
     packing = pack_features(codes, n_codes, has_missing)
     return Binned(codes, n_codes, is_category, has_missing, columns.cuts, packing)
 
@@ -203,33 +216,27 @@ def code_columns(
     # values of the others, by which all rows are coded. What is left are the features
     # of many values, and those of which more values turned up.
     some = np.ascontiguousarray(values[:: 1 + n_samples // N_SOME])
-    no_cuts = np.empty((n_features, 1))
+    no_cuts = tabulate_cuts([np.empty(0)] * n_features)
     kernels.encode(0, some, np.arange(n_features), no_cuts, *out)
     n_known = sizes.copy()
     few = np.flatnonzero(sizes <= kernels.FEW)
     code_rows(values, few, no_cuts, *out)
     left = np.flatnonzero((sizes > kernels.FEW) | (sizes > n_known))
-    cuts = compute_cuts(values, weights, is_category, known, sizes)
+    cuts, ranges = compute_cuts(values, weights, is_category, known, sizes)
     n_cuts = np.array([cut.size for cut in cuts], dtype=np.int64)
     if left.size:
         code_rows(values, left, tabulate_cuts([cuts[idx] for idx in left]), *out)
     n_codes = n_cuts + (~is_category & (sizes > 0))
-    return CodedColumns(codes, n_codes, has_missing, tuple(cuts))
-
-
-def tabulate_cuts(cuts: Sequence[FloatArray]) -> FloatArray:
-    """Return cuts by feature, padded with infinity to a power of 2 for `encode`."""
-    n_cuts = np.array([cut.size for cut in cuts])
-    width = 1 << int(n_cuts.max()).bit_length()
-    tables = np.full((n_cuts.size, width), np.inf)
-    tables[np.arange(width) < n_cuts[:, np.newaxis]] = np.concatenate(cuts)
-    return tables
+    n_missing = np.zeros(n_features, dtype=np.int64)
+    for idx in np.flatnonzero(has_missing):
+        n_missing[idx] = np.count_nonzero(codes[idx] == kernels.MISSING)
+    return CodedColumns(codes, n_codes, n_missing, tuple(cuts), ranges)
 
 
 def code_rows(
     values: FloatArray,
     features: IntArray,
-    tables: FloatArray,
+    tables: kernels.CutTables,
     out_learnt: kernels.ColumnFacts,
     out_codes: CodeArray,
 ) -> None:
@@ -258,99 +265,6 @@ def encode_rows(values: FloatArray, cuts: Sequence[FloatArray]) -> CodeArray:
     codes = np.empty((n_features, n_samples), dtype=np.uint8)
     code_rows(values, np.arange(n_features), tabulate_cuts(cuts), facts, codes)
     return codes
-
-
-def compute_cuts(
-    values: FloatArray,
-    weights: FloatArray,
-    is_category: BoolArray,
-    known: FloatArray,
-    sizes: IntArray,
-) -> list[FloatArray]:
-    """Return the cuts of every feature, as in `Binned`.
-
-    `is_category` (n_features,); `known` and `sizes` are as in
-    `askless.core.kernels.ColumnFacts`; a feature of many values has any size above
-    `FEW`.
-    """
-    row_weights = weights if np.ptp(weights) > 0 else None
-    middles = compute_midpoints(known[:, :-1], known[:, 1:])
-    cuts = []
-    for idx, size in enumerate(sizes.tolist()):
-        if size > kernels.FEW:
-            column = values[:, idx].copy()
-            cuts.append(
-                compute_column_cuts(column, row_weights, is_category=is_category[idx])
-            )
-        elif is_category[idx]:
-            cuts.append(known[idx, :size])
-        else:
-            cuts.append(middles[idx, : max(size - 1, 0)])
-    return cuts
-
-
-def compute_column_cuts(
-    column: FloatArray, weights: FloatArray | None, *, is_category: bool
-) -> FloatArray:
-    """Return the cuts of one feature; unweighted values are sorted in place."""
-    # Sorting puts missing values last.
-    if weights is None:
-        column.sort()
-    else:
-        order = np.argsort(column)
-        column, weights = column[order], weights[order]
-    # NaN is found where the missing values begin.
-    n_present = int(np.searchsorted(column, np.nan))
-    if is_category:
-        return np.unique(column[:n_present])
-    known_weights = None if weights is None else weights[:n_present]
-    return compute_thresholds(column[:n_present], known_weights)
-
-
-def compute_thresholds(
-    ordered: FloatArray, weights: FloatArray | None, most: int = MAX_CODES
-) -> FloatArray:
-    """Return thresholds that split the present values into at most `most` codes.
-
-    `ordered` (n_present,) are finite and ascending, as is what is returned; `weights`
-    None: all are equal. Each threshold lies strictly between two neighbouring present
-    values, or on the lower one where no double lies between. A value equal to a
-    threshold is below it.
-    """
-    is_lower = ordered[1:] > ordered[:-1]
-    # The positions of many rows take eight times the memory of the flags.
-    if np.count_nonzero(is_lower) < most:
-        lower_idxs = np.flatnonzero(is_lower)
-    else:
-        lower_idxs = locate_quantiles(ordered, weights, most)
-    return compute_midpoints(ordered[lower_idxs], ordered[lower_idxs + 1])
-
-
-def compute_midpoints(lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Return the middles of pairs; the lower value where no double lies between."""
-    middle = lower / 2 + upper / 2
-    return np.where((lower <= middle) & (middle < upper), middle, lower)
-
-
-def locate_quantiles(
-    ordered: FloatArray, weights: FloatArray | None, most: int
-) -> IntArray:
-    """Return the position of the last value equal to each quantile; ascending, unique.
-
-    A quantile on the greatest value counts for the value before it.
-    """
-    if weights is None:
-        # As by running totals, which would be the whole numbers.
-        targets = float(ordered.size) * np.arange(1, most) / most
-        picks = np.ceil(targets).astype(np.int64) - 1
-    else:
-        totals = np.cumsum(weights)
-        targets = totals[-1] * np.arange(1, most) / most
-        picks = np.searchsorted(totals, targets)
-    last_idxs = np.searchsorted(ordered, ordered[picks], side="right") - 1
-    greatest = np.searchsorted(ordered, ordered[-1]) - 1
-    ascending: IntArray = np.minimum(last_idxs, greatest)
-    return ascending[np.diff(ascending, prepend=-1) > 0]
 
 
 def pack_features(

@@ -21,8 +21,11 @@ from askless.core.kernels.asking import (
 from askless.core.kernels.binning import (
     FEW,
     MISSING,
+    N_PLACES,
+    CutTables,
     encode,
     encode_parallel,
+    index_cuts,
     pack_codes,
 )
 from askless.core.kernels.boosted_trees import boost_trees, write_stump_gains

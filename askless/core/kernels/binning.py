@@ -3,9 +3,12 @@
 Codes are uint8, one row per feature; `MISSING` marks a missing value.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import prange
 
+from askless.core.arrays import CodeArray, FloatArray, IntArray
 from askless.core.kernels.jit import kernel, parallel_kernel
 from askless.core.kernels.records import ColumnFacts
 
@@ -13,6 +16,9 @@ MISSING = np.uint8(255)
 
 # A feature with at most so many values is coded by comparing with each of them.
 FEW = 16
+
+# Places between the first and the last cut of a feature, where searches begin.
+N_PLACES = 1024
 
 # Rows per task; rows and features that are copied from rows to columns at a time.
 CHUNK = 2048
@@ -34,19 +40,68 @@ def rank_values(column, size, known, out_codes):
     return n_met
 
 
-@kernel
-def count_cuts_below(column, table, out_codes):
-    """Count the cuts below every value.
+class CutTables(NamedTuple):
+    """The cuts of features, and where the search for a value begins among them.
 
-    table: the cuts ascending, filled up with infinity to a power of two. So the search
-    takes the same steps for every value, several values at a time. (A bit is shifted to
-    its place: multiplied, it becomes a branch and takes five times as long.)
+    `cuts`, (n_features, width), are ascending, followed by infinity; width is twice a
+    power of two that exceeds their number. Between the first and the last one lie
+    `N_PLACES` places of the same size: `scales`, (n_features, 3), has the first cut,
+    half of their distance and its inverse times `N_PLACES`. `firsts`, (n_features,
+    N_PLACES + 1), is the number of cuts in all places before. Each place has fewer than
+    2^n_steps[f] of the cuts.
     """
-    counts = np.zeros(column.shape[0], np.int64)
-    for power in range(np.int64(np.log2(table.shape[0])) - 1, -1, -1):
+
+    cuts: FloatArray
+    scales: FloatArray
+    firsts: CodeArray
+    n_steps: IntArray
+
+
+@kernel
+def locate_value(value, low, half, scale):
+    """Return the place of a value; it never falls as values rise. NaN: the first."""
+    # The difference of halves can't overflow.
+    way = value / 2 - low / 2
+    way = way if way > 0.0 else 0.0
+    return np.int64((way if way < half else half) * scale)
+
+
+@kernel
+def index_cuts(n_cuts, out_tables):
+    """Fill in the places of the cuts: `firsts` and `n_steps` of a `CutTables`."""
+    for idx in range(n_cuts.shape[0]):
+        low, half, scale = out_tables.scales[idx]
+        firsts = out_tables.firsts[idx]
+        count = most = np.int64(0)
+        for place in range(firsts.shape[0]):
+            firsts[place] = count
+            while count < n_cuts[idx] and place == locate_value(
+                out_tables.cuts[idx, count], low, half, scale
+            ):
+                count += 1
+            most = max(most, count - np.int64(firsts[place]))
+        out_tables.n_steps[idx] = np.int64(np.ceil(np.log2(most + 1)))
+
+
+@kernel
+def count_cuts_below(column, tables, feature, out_codes):
+    """Count the cuts below every value; `feature` is the row of the tables.
+
+    Values and cuts are put into places alike, so the cuts of earlier places are below a
+    value. Those of its own place are searched, in the same steps for every value,
+    several values at a time. (A bit is shifted to its place: multiplied, it becomes a
+    branch and takes five times as long.)
+    """
+    cuts, firsts = tables.cuts[feature], tables.firsts[feature]
+    low, half, scale = tables.scales[feature]
+    counts = np.empty(column.shape[0], np.int64)
+    for row in range(column.shape[0]):
+        place = np.uint64(locate_value(column[row], low, half, scale))
+        counts[row] = firsts[place]
+    for power in range(tables.n_steps[feature] - 1, -1, -1):
         for row in range(column.shape[0]):
             idx = np.uint64(counts[row] + (1 << power) - 1)
-            counts[row] += np.int64(table[idx] < column[row]) << power
+            counts[row] += np.int64(cuts[idx] < column[row]) << power
     for row in range(column.shape[0]):
         out_codes[row] = np.uint8(counts[row])
 
@@ -85,13 +140,13 @@ def learn_values(column, size, out_known):
 
 
 @kernel
-def encode_column(column, feature_idx, table, out_learnt, out_codes):
+def encode_column(column, feature_idx, tables, table_idx, out_learnt, out_codes):
     """Code some values of one feature, and learn those that are new; see `encode`."""
     size = out_learnt.sizes[feature_idx]
     known = out_learnt.known[feature_idx]
     n_left = column.shape[0]
     if size > FEW:
-        count_cuts_below(column, table, out_codes)
+        count_cuts_below(column, tables, table_idx, out_codes)
     else:
         n_left -= rank_values(column, size, known, out_codes)
     if n_left > 0:
@@ -106,7 +161,7 @@ def encode(start, values, features, tables, out_learnt, out_codes):
     """Code features on some rows, the first of which is `start`; learn new values.
 
     values: (n_rows, n_features). A code counts the known values below, or the cuts in
-    tables[c], see `count_cuts_below`, if more than FEW values of features[c] are known.
+    row c of `tables`, a `CutTables`, if more than FEW values of features[c] are known.
     It holds if by the end nothing was learnt about its feature. out_learnt: a
     `ColumnFacts`, added to. out_codes: (n_features, n_samples).
     """
@@ -123,7 +178,7 @@ def encode(start, values, features, tables, out_learnt, out_codes):
                 idx = some[place]
                 codes = out_codes[idx, start + first : start + first + n_tile]
                 column = columns[place, :n_tile]
-                encode_column(column, idx, tables[block + place], out_learnt, codes)
+                encode_column(column, idx, tables, block + place, out_learnt, codes)
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray, evenly_spaced
-from askless.core.codes.binning import compute_midpoints
+from askless.core.codes.cuts import compute_midpoints
 from askless.core.codes.folds import deal_strata
 from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.tables import PartTable, PartTables

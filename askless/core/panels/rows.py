@@ -15,7 +15,7 @@ from askless.core.arrays import (
     IntArray,
     evenly_spaced,
 )
-from askless.core.codes.binning import compute_midpoints
+from askless.core.codes.cuts import compute_midpoints
 from askless.core.codes.folds import deal_strata
 from askless.core.kernels import CoarseTable
 from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns

@@ -12,7 +12,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
-from askless.core.codes.binning import compute_thresholds
+from askless.core.codes.cuts import compute_thresholds
 from askless.core.kernels import SHARE_ROWS
 from askless.core.model.ladder.tables import (
     PartTable,

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.codes.binning import (
-    MAX_CODES,
     bin_values,
     code_columns,
-    compute_thresholds,
     encode_rows,
 )
+from askless.core.codes.cuts import MAX_CODES, compute_thresholds
 from askless.core.kernels import CHUNK, FEW, MISSING
 from tests import naive
 from tests.small import table_of

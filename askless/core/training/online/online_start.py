@@ -7,7 +7,7 @@ import numpy as np
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray
 from askless.core.catalogue.catalogue import Catalogue
-from askless.core.codes.binning import compute_thresholds
+from askless.core.codes.cuts import compute_thresholds
 from askless.core.table.dataset import MAX_CODES
 
 # Codes of a number in a stream without a table.

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from askless.core.arrays import FloatArray, IntArray
-from askless.core.catalogue.catalogue import Catalogue, FeatureType
+from askless.core.catalogue.catalogue import Catalogue, Feature, FeatureType
 from askless.core.catalogue.costs import CostReader, to_python
 from askless.core.catalogue.patterns import expand
 from askless.core.errors import Refusal, RefusedError, shorten
+from askless.core.estimator.frames import stack_columns
 from askless.core.model.ensemble import Ensemble
 from askless.core.parameters import check_parameters, parameters_of, to_number
 from askless.core.pipeline.choosing import AUTO, AutoName
@@ -245,14 +246,18 @@ def gather_values(
         declared=declared,
         rare=request.rare,
     )
-    values: list[FloatArray] = []
-    features, warnings, refusals = read_features(
-        columns, table, listed, lambda _, cells: values.append(cells)
-    )
+    changed: dict[str, FloatArray] = {}
+
+    def collect(feature: Feature, cells: FloatArray) -> None:
+        if cells is not columns[feature.name]:
+            changed[feature.name] = cells
+
+    features, warnings, refusals = read_features(columns, table, listed, collect)
     if refusals:
         raise RefusedError(refusals)
     typed = replace(catalogue, features=tuple(features))
-    return GatheredValues(typed, np.column_stack(values), tuple(warnings))
+    values = stack_columns(columns, changed)
+    return GatheredValues(typed, values, tuple(warnings))
 
 
 def read_feature_types(

@@ -3,21 +3,71 @@
 A column is read exactly as the service reads the same one from a file.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from askless.core.arrays import BoolArray
+from askless.core.arrays import BoolArray, FloatArray
 from askless.core.errors import Refusal, RefusedError, shorten
 from askless.core.table.cells import write_cell
-from askless.core.table.columns import Column
+from askless.core.table.columns import Column, Columns
 from askless.core.table.texts.numbers import MOST_EXACT
 
 NUMBERS = (int, float, Decimal, np.integer, np.floating)
 CONTAINERS = (list, tuple, dict, set, frozenset, np.ndarray)
+
+
+# Columns of an array that are copied at a time: so many numbers of a row share a line
+# of the processor's cache.
+BLOCK = 8
+
+
+class NumberColumns(Mapping[str, FloatArray]):
+    """The columns of an array of numbers, (n_samples, n_features), by position.
+
+    Each lies in one piece, so that it is read fast, several times. Some are copied at a
+    time, for whoever reads them in their order.
+    """
+
+    def __init__(self, values: FloatArray) -> None:
+        # Kernels are compiled anew for arrays that are read-only or not C-contiguous.
+        self.array = np.require(values, np.float64, ("C", "W"))
+        self._idxs = {str(idx): idx for idx in range(values.shape[1])}
+        self._copied: dict[int, FloatArray] = {}
+
+    def __getitem__(self, name: str) -> FloatArray:
+        """Return a column; the same object until another is read that is not near."""
+        idx = self._idxs[name]
+        if idx not in self._copied:
+            first = idx - idx % BLOCK
+            block = np.ascontiguousarray(self.array[:, first : first + BLOCK].T)
+            self._copied = dict(enumerate(block, first))
+        return self._copied[idx]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names in the order of the columns."""
+        return iter(self._idxs)
+
+    def __len__(self) -> int:
+        """Return the number of columns."""
+        return len(self._idxs)
+
+
+def stack_columns(columns: Columns, changed: Mapping[str, FloatArray]) -> FloatArray:
+    """Return columns, those in `changed` as they are there; (n_samples, n_features).
+
+    Without any change this may be the array itself that `columns` was made of.
+    """
+    if not isinstance(columns, NumberColumns):
+        return np.column_stack([changed.get(name, columns[name]) for name in columns])
+    values = columns.array.copy() if changed else columns.array
+    for idx, name in enumerate(columns):
+        if name in changed:
+            values[:, idx] = changed[name]
+    return values
 
 
 class CellTypeError(RefusedError, TypeError):

@@ -35,7 +35,7 @@ from askless.core.model.rows import check_rows
 from askless.core.pipeline.online.learning import Learning, LearntRows
 from askless.core.pipeline.online.learning_rows import list_weights_outside
 from askless.core.pipeline.online.learning_state import get_learning, start_learning
-from askless.core.table.columns import Column
+from askless.core.table.columns import Columns
 from askless.core.table.dataset import ClassLabel
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
@@ -72,7 +72,7 @@ class TableReading:
         check_classification_targets(y)
         return y
 
-    def _read_columns(self, X: Any, *, reset: bool) -> dict[str, Column]:
+    def _read_columns(self, X: Any, *, reset: bool) -> Columns:
         """Return columns by name or position; `reset`: remember names, else compare."""
         is_frame = frames.is_frame(X)
         columns = frames.frame_columns(X) if is_frame else frames.array_columns(X)
@@ -85,7 +85,7 @@ class TableReading:
         values = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
         )
-        return {str(idx): column for idx, column in enumerate(values.T)}
+        return frames.NumberColumns(values)
 
 
 ONLY_ONLINE = (

@@ -92,17 +92,17 @@ def is_unique_per_row(feature: Feature, values: FloatArray) -> bool:
 
     Few rows may all differ by chance.
     """
+    # Most columns end here: a few values decide.
+    is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
+    if not is_whole and feature.type != "category":
+        return False
     # Sorting takes long. Whole numbers in a narrow range repeat.
     # As floats of Python, since a difference of doubles may be infinite.
     width = float(values.max(initial=-math.inf)) - float(values.min(initial=math.inf))
     has_room = width >= values.size - 1 and values.size > LEAST_ROWS
-    if not has_room:
+    if not has_room or np.any(values % 1 != 0):
         return False
-    is_whole = feature.type == "number" and not np.any(values[:N_FIRST] % 1 != 0)
-    if not is_whole and feature.type != "category":
-        return False
-    is_whole = not np.any(values % 1 != 0)
-    return bool(is_whole and np.unique(values).size == values.size)
+    return bool(np.unique(values).size == values.size)
 
 
 def note_numbers(values: FloatArray) -> Iterator[str]:
@@ -124,8 +124,11 @@ def are_compact_dates(values: FloatArray) -> bool:
     """Return whether all numbers are days of eight digits, as 20181014 or 10142018."""
     # Most columns end here: a few values decide.
     for numbers in (values[:N_FIRST], values):
-        present = np.unique(numbers[~np.isnan(numbers)])
-        if present.size < 2 or np.any(present % 1 != 0):
+        present = numbers[~np.isnan(numbers)]
+        if np.any(present % 1 != 0):
+            return False
+        present = np.unique(present)
+        if present.size < 2:
             return False
         if present[0] < 1_01_1900 or present[-1] > 21_00_12_31:
             return False

@@ -233,3 +233,17 @@ def test_zeros_and_missing_values_of_any_sign_draw_alike():
 
     first, second, third = hash_rows(np.array([one, other, one + 1.0]))
     assert first == second != third
+
+
+def test_fit_reads_numbers_that_mean_missing_and_leaves_its_array_as_it_was(cancer):
+    X, y = cancer
+    marked = X.copy()
+    marked[::3, 1] = -999.0
+    before = marked.copy()
+
+    model = smoothed(missing=[-999], rounds=5).fit(marked, y)
+
+    lacking = np.where(marked == -999.0, np.nan, marked)
+    expected = smoothed(rounds=5).fit(lacking, y)
+    assert model.ensemble_.hypotheses == expected.ensemble_.hypotheses
+    assert np.array_equal(marked, before)

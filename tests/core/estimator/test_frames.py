@@ -9,10 +9,12 @@ import pytest
 from askless.core.errors import RefusedError
 from askless.core.estimator.frames import (
     CellTypeError,
+    NumberColumns,
     array_columns,
     frame_columns,
     is_frame,
     mapped_columns,
+    stack_columns,
 )
 from askless.core.table.cells import write_cell
 
@@ -159,3 +161,36 @@ def test_lists_of_numbers_keep_what_a_double_holds_and_else_their_digits():
     assert columns["b"].tolist() == [1.0, 2.0]
     assert columns["c"].tolist() == ["9007199254740993", "2"]
     np.testing.assert_array_equal(columns["d"], [np.nan, 3.0])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_of_numbers_are_those_of_their_array_in_any_order(order):
+    values = np.arange(60.0).reshape(3, 20)
+    columns = NumberColumns(np.array(values, order=order))
+
+    assert [*columns] == [str(idx) for idx in range(len(columns))]
+    for idx in (0, 19, 7, 8, 0):
+        assert columns[str(idx)].tolist() == values[:, idx].tolist()
+    assert "20" not in columns
+
+
+def test_changed_columns_are_stacked_without_changing_the_array():
+    values = np.arange(6.0).reshape(2, 3)
+    before, columns = values.copy(), NumberColumns(values)
+    columns["1"][:] = 0.0
+
+    changed = stack_columns(columns, {"1": np.array([-1.0, -4.0])})
+
+    assert changed.tolist() == [[0.0, -1.0, 2.0], [3.0, -4.0, 5.0]]
+    assert stack_columns(columns, {}).tolist() == before.tolist()
+    assert values.tolist() == before.tolist()
+
+
+def test_an_array_that_can_not_be_written_to_is_stacked_as_one_that_can():
+    values = np.arange(6.0).reshape(2, 3)
+    values.flags.writeable = False
+
+    stacked = stack_columns(NumberColumns(values), {})
+
+    assert stacked.flags.writeable
+    assert stacked.tolist() == values.tolist()

@@ -54,8 +54,11 @@ def mark_empty_offers(dataset: Dataset) -> tuple[BoolArray, BoolArray]:
 
 def mask_offers(catalogue: Catalogue, is_marked: BoolArray) -> BoolArray:
     """Return which offers have all of their cells marked; (n_rows, n_offers)."""
-    columns = [is_marked[:, list(offer)].all(axis=1) for offer in catalogue.offers]
-    return np.column_stack(columns)
+    is_all = np.take(is_marked, [first for first, *_ in catalogue.offers], axis=1)
+    for idx, (_, *others) in enumerate(catalogue.offers):
+        if others:
+            is_all[:, idx] &= is_marked[:, others].all(axis=1)
+    return is_all
 
 
 def fit_kinds(

@@ -170,7 +170,7 @@ def train(
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_distinct_values(add_value_ranges(whole, table.ranges), sample.values)
     card = make_card(table, whole, n_folds, seed)
-    card |= report_empty_answers(sample)
+    card |= report_empty_answers(sample) if table.n_missing else {}
     card |= report_training(table.dataset, spec, finished[-1], whole)
     if validation is not None:
         card |= report_validation(validation)

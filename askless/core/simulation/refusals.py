@@ -8,6 +8,7 @@ from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.simulation.outcomes import TableRows, label_ends
 from askless.core.simulation.simulate import simulate
+from askless.core.spread import map_in_threads
 from askless.core.table.dataset import Dataset
 
 # A class of chance 0 counts as this one: its loss stays finite.
@@ -50,12 +51,12 @@ def measure_refusals(
         ensemble, values, [budget], policy, rows.seed, needs_ranks=True, streams=streams
     )
     losses = measure_losses(dataset, label_ends(ensemble, whole)[1])
-    rises = np.zeros(values.shape[1])
-    for idx in range(values.shape[1]):
+
+    def measure_refusal(idx: int) -> float:
         # All other sessions are as before.
         asked = np.flatnonzero(whole.ranks[:, idx])
         if not asked.size:
-            continue
+            return 0.0
         hidden = values[asked]
         hidden[:, idx] = np.nan
         without = ignore_missing(ensemble, idx)
@@ -64,8 +65,10 @@ def measure_refusals(
         part = dataset.take(asked)
         after = measure_losses(part, label_ends(without, ends)[1])
         weights = dataset.weights[asked]
-        rises[idx] = weights @ (after - losses[asked]) / dataset.weights.sum()
-    return rises
+        return float(weights @ (after - losses[asked]) / dataset.weights.sum())
+
+    rises = map_in_threads(measure_refusal, range(values.shape[1]))
+    return np.fromiter(rises, np.float64)
 
 
 def ignore_missing(ensemble: Ensemble, feature_idx: int) -> Ensemble:

@@ -29,6 +29,7 @@ from benchmarks.bench.sessions import measure_curves, measure_sessions
 from benchmarks.bench.start import measure_start
 from benchmarks.bench.tables import NAMES, write_all
 from benchmarks.bench.training import measure_training
+from benchmarks.bench.whole import measure_whole
 from benchmarks.data import MissingDataError
 from benchmarks.documents import Place, fill
 
@@ -42,6 +43,7 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "binary": partial(measure_training, "binary"),
     "adaboost": partial(measure_training, "numeric", peers=("adaboost",)),
     "kernels": measure_kernels,
+    "whole": measure_whole,
     "doubling": partial(in_child, measure_doubling),
     "memory": measure_memory,
     "sessions": partial(in_child, measure_sessions),

@@ -81,6 +81,15 @@ def write_kernels(one: Figures) -> Rows:
             )
 
 
+def write_whole(one: Figures) -> Rows:
+    ours, *_ = one["seconds"].values()
+    for way, taken in one["seconds"].items():
+        ratios = (
+            f"{number(taken[key] / ours[key])} ×" for key in ("median_s", "min_s")
+        )
+        yield way, spread(taken), *ratios
+
+
 def write_memory(one: Figures) -> Rows:
     cells = one["bytes_per_cell"]
     ends = f"{number(cells['min'])}–{number(cells['max'])}"
@@ -121,6 +130,7 @@ def write_accuracy(one: Figures) -> Rows:
 TABLES = {
     "adaboost": write_training,
     "kernels": write_kernels,
+    "whole": write_whole,
     "memory": write_memory,
     "sessions": write_sessions,
     "curves": write_curves,

@@ -129,7 +129,8 @@ def value_of(question: dict[str, Any], generator: random.Random) -> Any:
         return generator.choice(question["categories"])
     if question["type"] == "boolean":
         return generator.random() < 0.5
-    return round(generator.gauss(100, 40), 1)
+    # Others may be refused: a feature may have bounds.
+    return round(generator.uniform(*question["range"]), 1)
 
 
 @contextmanager

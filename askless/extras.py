@@ -38,29 +38,37 @@ def import_or_explain(module: str, user: str) -> ModuleType:
         raise MissingExtraError(rule, name=package) from error
 
 
-class PandasHider(MetaPathFinder):
-    """Hide pandas from pyarrow, which imports it at its first array.
+#: Packages that others import although no command needs them there, with these others:
+#: pyarrow imports pandas at its first array, and numba what it would offer to kernels,
+#: of which none calls BLAS or C.
+HIDDEN = {
+    "pandas": ("askless", "pyarrow"),
+    **dict.fromkeys(("cffi", "coverage", "scipy", "yaml"), ("numba",)),
+}
 
-    That takes half a second, and no command reads a data frame. Other packages that
-    import pandas by themselves get it.
+
+class ModuleHider(MetaPathFinder):
+    """Hide packages that take half a second to import and serve no command.
+
+    Whatever else imports them by itself gets them.
     """
 
     def find_spec(self, fullname: str, *_: object) -> None:
-        """Raise ModuleNotFoundError where pyarrow asks for pandas."""
-        if fullname != "pandas":
+        """Raise ModuleNotFoundError where a package is asked for that is `HIDDEN`."""
+        if fullname not in HIDDEN:
             return
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and "importlib" in frame.f_code.co_filename:
             frame = frame.f_back
         # pyarrow's compiled code has no frame; ours calls it, and imports no pandas.
         asking = "" if frame is None else frame.f_globals.get("__name__", "")
-        if asking.partition(".")[0] in ("askless", "pyarrow"):
+        if asking.partition(".")[0] in HIDDEN[fullname]:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 def main() -> None:
     """Run the command `askless`."""
-    sys.meta_path.insert(0, PandasHider())
+    sys.meta_path.insert(0, ModuleHider())
     try:
         run = import_or_explain("askless.app.cli", "The command askless").main
     except MissingExtraError as error:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.prices import from_micros
@@ -189,7 +188,10 @@ def format_cell(cell: Any, is_chance: bool) -> str:
 
 def to_parquet(table: Any) -> bytes:
     """Return a table as the content of a Parquet file."""
+    # Loaded where it is needed: most tables are CSV.
+    from pyarrow import parquet
+
     sink = pa.BufferOutputStream()
-    pyarrow.parquet.write_table(table, sink)
+    parquet.write_table(table, sink)
     content: bytes = sink.getvalue().to_pybytes()
     return content

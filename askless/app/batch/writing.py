@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import pyarrow as pa
-import pyarrow.parquet
 
 from askless.app.batch.results import PARQUET, csv_rows
 from askless.core.errors import Refusal, RefusedError
@@ -54,7 +53,10 @@ class ParquetFile:
 
     def add(self, table: Any) -> None:
         if self.writer is None:
-            self.writer = pyarrow.parquet.ParquetWriter(self.stream, table.schema)
+            # Loaded where it is needed: most tables are CSV.
+            from pyarrow import parquet
+
+            self.writer = parquet.ParquetWriter(self.stream, table.schema)
         self.waiting.append(table)
         while sum(chunk.num_rows for chunk in self.waiting) >= GROUP_ROWS:
             self.write(GROUP_ROWS)

@@ -22,7 +22,8 @@ from askless.app.cli.options import (
 from askless.app.documents import files
 from askless.app.documents.http.jobs import LearnOrder
 from askless.app.processes.memory import available_bytes
-from askless.app.terminal.show import build_learning_table, run_with_bar
+from askless.app.terminal.bar import run_with_bar
+from askless.app.terminal.show import build_learning_table
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import parse_source
 from askless.app.words.wording import percent

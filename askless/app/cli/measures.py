@@ -50,6 +50,7 @@ from askless.app.cli.options import (
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
 from askless.app.terminal import show
+from askless.app.terminal.bar import run_with_bar
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import parse_source
 from askless.app.words.charts.charts import NamedCurve
@@ -179,7 +180,7 @@ def measure_file(
     work = plan_measuring(stored, rows, order, option_name)
     shared = rows.share(processes)
     measuring = measure_source(shared, work, order, option_name, processes)
-    measured = show.run_with_bar(measuring, "evaluation")
+    measured = run_with_bar(measuring, "evaluation")
     print_warnings(measured.warnings)
     return measured
 
@@ -211,7 +212,7 @@ def show_timed(
     from askless.app.batch.timed import play_timed, timed_json
 
     work = play_timed(ensemble, dataset, played, terms)
-    figures = show.run_with_bar(work, "evaluation")
+    figures = run_with_bar(work, "evaluation")
     if as_json:
         sys.stdout.write(json.dumps(timed_json(figures, terms)) + "\n")
         return

@@ -22,7 +22,6 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model
 from askless.core.model.rows import check_rows
 from askless.core.parameters import Parameter, parameters_of
-from askless.core.pipeline.spec import TrainingSpec
 from askless.core.session.certificates import COVERAGES
 from askless.core.session.policies import POLICIES, check_policy
 from askless.core.session.state import Spend, StopRule
@@ -31,6 +30,7 @@ from askless.core.table.texts.numbers import parse_number
 from askless.core.training.params import BoostParams
 
 if TYPE_CHECKING:
+    from askless.core.pipeline.spec import TrainingSpec
     from askless.core.table.check import CheckedTable
 
 MAX_DIGITS = 20
@@ -208,7 +208,7 @@ def load_priced_model(model: Path, prices: Path | None) -> Model:
     return replace(stored, ensemble=ensemble)
 
 
-def read_checked_table(data: Path, spec: TrainingSpec) -> "CheckedTable":
+def read_checked_table(data: Path, spec: "TrainingSpec") -> "CheckedTable":
     """Read and check a table to train on; warnings are printed."""
     bounds = Bounds(memory=available_bytes())
     # Loaded where it is needed: it brings all that trains.

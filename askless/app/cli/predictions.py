@@ -36,7 +36,7 @@ from askless.app.cli.options import (
 )
 from askless.app.documents import files
 from askless.app.processes.memory import available_bytes
-from askless.app.terminal.show import run_with_bar
+from askless.app.terminal.bar import run_with_bar
 from askless.app.uploads import Bounds
 from askless.app.uploads.places import parse_source
 from askless.app.words.wording import money

@@ -19,7 +19,7 @@ from askless.app.documents.shape import read_shape
 from askless.app.documents.text import parse_json
 from askless.app.pages.models.shadow import render_shadow
 from askless.app.processes.memory import available_bytes
-from askless.app.terminal.show import run_with_bar
+from askless.app.terminal.bar import run_with_bar
 from askless.app.uploads import Bounds
 from askless.app.uploads.streams import open_table
 from askless.app.words.shadow.shadow_view import shadow_json

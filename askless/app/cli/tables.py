@@ -40,6 +40,7 @@ from askless.app.processes.memory import available_bytes
 from askless.app.processes.parts import choose_runner
 from askless.app.settings.places import ClusterPlace, cluster_of_settings
 from askless.app.terminal import overview, selected, show
+from askless.app.terminal.bar import run_with_bar
 from askless.app.uploads import Bounds, read_table
 from askless.app.uploads.checking import check_spec_and_table, read_training
 from askless.app.uploads.joined import classify_columns
@@ -192,7 +193,7 @@ def train_model(
         training = train(prepared, training_spec, run_parts=run_parts)
         # A large table is let go of once nothing is trained on it any more.
         del prepared
-        model = show.run_with_bar(training, "training")
+        model = run_with_bar(training, "training")
     files.replace_file(out, files.model_text(model))
     output.print(escape(show.summarise_model(model)))
     if model.curve is not None:
@@ -293,7 +294,7 @@ def select_features(
     training_spec = replace(training_spec, selection=params)
     checked = read_checked_table(data, training_spec)
     catalogue = checked.dataset.catalogue
-    selection = show.run_with_bar(select_subset(checked.dataset, params), "selection")
+    selection = run_with_bar(select_subset(checked.dataset, params), "selection")
     if as_json:
         document = selected.selection_json(catalogue, params, selection)
         sys.stdout.write(json.dumps(document) + "\n")

@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -13,7 +13,9 @@ from askless.app.documents.text import parse_json, parse_spec
 from askless.core.catalogue.price_lists import PriceList
 from askless.core.errors import Refusal, RefusedError, nearest_hint
 from askless.core.model.model import Model
-from askless.core.pipeline.spec import TrainingSpec
+
+if TYPE_CHECKING:
+    from askless.core.pipeline.spec import TrainingSpec
 
 
 def read_text(path: Path) -> str:
@@ -38,7 +40,7 @@ def list_names(path: Path) -> list[str]:
         return []
 
 
-def load_spec(path: Path) -> TrainingSpec:
+def load_spec(path: Path) -> "TrainingSpec":
     # Loaded where it is needed: commands on a model read no spec.
     from askless.app.documents.spec.spec import read_spec
 

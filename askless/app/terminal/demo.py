@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from askless.app.documents.files import load_spec
+from askless.app.terminal.bar import run_with_bar
 from askless.app.terminal.show import (
     build_curve_table,
     build_sessions_table,
     build_table,
     draw_curve_bars,
-    run_with_bar,
     summarise_model,
 )
 from askless.app.terminal.transcript import (

@@ -1,14 +1,11 @@
 """Draw the tables, bars and progress of the commands."""
 
-import sys
-from collections.abc import Collection, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.bar import Bar
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
 from askless.app.words.facts import bracket
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from askless.core.simulation.early import EarlyPoint
     from askless.core.simulation.timed import TimedFigures
 
-T = TypeVar("T")
 
 BAR_WIDTH = 48
 
@@ -226,25 +222,3 @@ def summarise_model(model: Model) -> str:
         text += f"; error on held-out rows without a budget {percent(error)}"
     more = describe_own_questions(model), describe_knee(model)
     return "; ".join([text, *filter(None, more)])
-
-
-def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
-    """Run a training or a selection to its end with a bar on a terminal's stderr."""
-    bar = Progress(
-        TextColumn(title),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    with bar:
-        task = bar.add_task("", total=1.0)
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            bar.update(task, completed=progress.share)

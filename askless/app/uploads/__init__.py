@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet
 
 from askless.app.uploads.bounds import (
     UNBOUNDED,
@@ -34,7 +33,10 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
 
     Texts stay in dictionaries, so a long text that rows repeat is held once.
     """
-    metadata = pyarrow.parquet.read_metadata(pa.BufferReader(content))
+    # Loaded where it is needed: most tables are CSV.
+    from pyarrow import parquet
+
+    metadata = parquet.read_metadata(pa.BufferReader(content))
     refuse_too_many(metadata.num_columns, bounds.columns, "columns")
     refuse_too_many(metadata.num_rows, bounds.rows, "rows")
     refuse_too_large_for_memory(unpacked_size(metadata), bounds.memory)
@@ -44,9 +46,7 @@ def read_parquet(content: bytes, bounds: Bounds) -> Any:
         for leaf in leaves
         if leaf.physical_type == "BYTE_ARRAY" and leaf.max_repetition_level == 0
     ]
-    with pyarrow.parquet.ParquetFile(
-        pa.BufferReader(content), read_dictionary=texts
-    ) as file:
+    with parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:
         return file.read(use_threads=False)
 
 

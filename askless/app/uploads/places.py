@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.fs
-import pyarrow.parquet
 
 from askless.app.uploads import MAGIC, first_line
 from askless.app.uploads.unpacking import COMPRESSIONS
@@ -47,9 +45,12 @@ class TableFile:
         Cells of the columns `texts` stay in their dictionaries. Raises RefusedError
         if the file has changed, or can't be read.
         """
+        # Loaded where it is needed: most tables are CSV.
+        from pyarrow import parquet
+
         self.refuse_changed()
         try:
-            return pyarrow.parquet.ParquetFile(
+            return parquet.ParquetFile(
                 self.system.open_input_file(self.path),
                 metadata=footer,
                 read_dictionary=list(texts),
@@ -135,7 +136,7 @@ def list_table_files(source: Path | str) -> list[TableFile]:
         file = stat_file(system, base)
         if file.size >= 0:
             return [file]
-        selector = pyarrow.fs.FileSelector(base, recursive=pattern is None)
+        selector = load_systems().FileSelector(base, recursive=pattern is None)
         infos = system.get_file_info(selector)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unreadable_place_error(where, error) from None
@@ -159,20 +160,28 @@ def belongs_to_table(path: str, pattern: str | None) -> bool:
     return path.endswith(SUFFIXES) and not is_hidden
 
 
+def load_systems() -> Any:
+    """Import pyarrow's file systems: a CSV is opened without them."""
+    from pyarrow import fs
+
+    return fs
+
+
 def open_place(source: Path | str) -> tuple[Any, str]:
     """Return the file system of a source, and its path there."""
     if isinstance(source, Path):
-        return pyarrow.fs.LocalFileSystem(), str(source.absolute())
+        return load_systems().LocalFileSystem(), str(source.absolute())
     if not source.startswith(SCHEMES):
         raise ValueError(f"addresses begin with {', '.join(SCHEMES)}")
     # No part of an address but a name may have signs that addresses give a meaning.
-    system, path = pyarrow.fs.FileSystem.from_uri(source.replace("*", "%2A"))
+    system, path = load_systems().FileSystem.from_uri(source.replace("*", "%2A"))
     return system, path
 
 
 def to_arrow(system: Any) -> Any:
     """Return a file system of fsspec as one of pyarrow."""
-    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(system))
+    systems = load_systems()
+    return systems.PyFileSystem(systems.FSSpecHandler(system))
 
 
 def stat_file(system: Any, path: str) -> TableFile:

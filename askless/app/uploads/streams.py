@@ -27,7 +27,6 @@ from askless.app.uploads.places import (
     stat_file,
     unreadable_file_error,
 )
-from askless.app.uploads.scratch import write_scratch
 from askless.app.uploads.unpacking import Source
 from askless.core.errors import Refusal, RefusedError
 from askless.core.table.columns import Column
@@ -274,6 +273,9 @@ def open_table(
     if isinstance(source, str) or (isinstance(source, Path) and is_parquet_at(source)):
         return StreamedTable(list_table_files(source), text, bounds)
     if isinstance(source, Path) and is_large_csv(source):
+        # Loaded where it is needed: few tables are so large.
+        from askless.app.uploads.scratch import write_scratch
+
         file, release = write_scratch(source, bounds, skipped=skipped)
         table = StreamedTable([file], text, bounds, is_coded=False)
         finalize(table, release)

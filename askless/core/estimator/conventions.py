@@ -18,7 +18,7 @@ from askless.core.estimator.frames import stack_columns
 from askless.core.model.ensemble import Ensemble
 from askless.core.parameters import check_parameters, parameters_of, to_number
 from askless.core.pipeline.choosing import AUTO, AutoName
-from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
+from askless.core.pipeline.spec import TrainingSpec, split_auto
 from askless.core.session.aims import ONE_RULE, check_aim
 from askless.core.session.state import Aim
 from askless.core.table.cells import tidy_text, write_cell
@@ -27,7 +27,7 @@ from askless.core.table.columns import Columns, scale_weights
 from askless.core.table.dataset import Dataset
 from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS
-from askless.core.training.params import BoostParams
+from askless.core.training.params import BoostParams, check_algorithm
 from askless.core.training.rules import RULES
 
 

@@ -1,13 +1,21 @@
 """Hold the state of online boosting in a model, and its running figures."""
 
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
+from askless.core import kernels
 from askless.core.arrays import Arrays, FloatArray
 from askless.core.model.ensemble import Calibration
 from askless.core.model.figures import Estimate, wilson_interval
 
+#: the arrays of `LearningState.state` in order, with their types: the last argument of
+#: numpy's `ndarray[shape, dtype[type]]`
+ARRAYS = {
+    name: np.dtype(get_args(get_args(array)[1])[0])
+    for name, array in kernels.OnlineState.__annotations__.items()
+}
 # Columns of `LearningState.record`. A link turns votes into chances: that of training,
 # and the one that online boosting itself fits.
 WEIGHT, SQUARES, WRONG, LOSS, OWN_WRONG, OWN_LOSS = range(6)

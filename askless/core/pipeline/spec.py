@@ -17,7 +17,6 @@ from askless.core.pipeline.choosing import (
 )
 from askless.core.selection.params import SelectionParams
 from askless.core.table.spec import TableSpec
-from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
 
 
@@ -52,13 +51,6 @@ class TrainingSpec:
     ] = None
     certify_budgets: tuple[int, ...] = ()
     note: str | None = None
-
-
-def check_algorithm(name: object) -> str:
-    """Return the name of an algorithm; raise ValueError with the rule broken."""
-    if not isinstance(name, str) or name not in ALGORITHMS:
-        raise ValueError(f"must be one of {', '.join(ALGORITHMS)}")
-    return name
 
 
 def split_auto(

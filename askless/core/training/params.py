@@ -12,6 +12,12 @@ from askless.core.training.learners import LEARNERS
 LabelWeights = Literal["balanced", "uniform"]
 EffortName = Literal["fast", "standard", "thorough"]
 Share = Annotated[float, Interval(ge=0, le=1)]
+#: The keys of `ALGORITHMS`, for readers of models, who need nothing that trains.
+ALGORITHM_NAMES = (
+    *("auto", "panels", "adaboost", "adaboost_rs", "adaboost_bt"),
+    *("adaboost_bt_greedy", "adaboost_bt_smoothed", "hybrid", "speedboost"),
+    *("cascade", "online", "decision_tree", "bagging", "random_forest"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +110,10 @@ class BoostParams:
         Interval(ge=1, le=1_000_000_000),
         doc("Of `online`: rows after which a row counts half."),
     ] = 20_000
+
+
+def check_algorithm(name: object) -> str:
+    """Return the name of an algorithm; raise ValueError with the rule broken."""
+    if not isinstance(name, str) or name not in ALGORITHM_NAMES:
+        raise ValueError(f"must be one of {', '.join(ALGORITHM_NAMES)}")
+    return name

@@ -7,11 +7,11 @@ import pytest
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue
+from askless.core.model.learning_state import ARRAYS
 from askless.core.training.boosting import sign_weights
 from askless.core.training.online.online import OnlineBooster, learn_table
 from askless.core.training.online.online_start import MARKS
 from askless.core.training.online.online_state import (
-    ARRAYS,
     Lengths,
     check_state,
     list_shapes,

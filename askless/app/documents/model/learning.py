@@ -21,11 +21,9 @@ from askless.app.documents.stored import Stored, StoredShape, to_json_value
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.errors import Refusal
 from askless.core.model.ensemble import Calibration, Ensemble
-from askless.core.model.learning_state import LearningState
+from askless.core.model.learning_state import ARRAYS, LearningState
 from askless.core.model.ranges import Count, Each, Micros, Share
-from askless.core.pipeline.online.learning_state import restore_booster
 from askless.core.session.policies import POLICIES
-from askless.core.training.online.online_state import ARRAYS, check_state, list_shapes
 from askless.core.training.params import LabelWeights
 
 # A number that a sum of weights may be; and a weight, far from overflow.
@@ -97,6 +95,9 @@ def check_learning(
     """Yield refusals of a learning that doesn't fit its model or contradicts itself."""
     if document is None:
         return
+    # It brings all that trains, and few models go on learning.
+    from askless.core.training.online.online_state import check_state, list_shapes
+
     shares = document.first_priors
     if len(shares) != n_classes or not math.isclose(sum(shares), 1, abs_tol=1e-6):
         yield Refusal("model.learning.first_priors", "must be one per class, sum to 1")
@@ -178,6 +179,8 @@ def check_stumps(
     """
     if learning is None:
         return
+    from askless.core.pipeline.online.learning_state import restore_booster
+
     stumps = restore_booster(learning, ensemble.catalogue).stumps()
     alphas = [alpha for _, alpha in stumps]
     is_same = tuple(stump for stump, _ in stumps) == ensemble.hypotheses

@@ -52,9 +52,9 @@ from askless.core.model.ensemble import (
 )
 from askless.core.model.model import Curve, Model, bind_errors
 from askless.core.model.ranges import Each, Share
-from askless.core.pipeline.spec import check_algorithm
 from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.table.dataset import ClassLabel, count_outputs
+from askless.core.training.params import check_algorithm
 
 
 def check_certification(certification: Certification | None) -> Iterator[Refusal]:

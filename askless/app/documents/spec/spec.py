@@ -30,7 +30,7 @@ from askless.core.codes.folds import EXACT_ROWS, Deal
 from askless.core.errors import Refusal, RefusedError
 from askless.core.parameters import parameters_of
 from askless.core.pipeline.choosing import AUTO_NAMES
-from askless.core.pipeline.spec import TrainingSpec, check_algorithm, split_auto
+from askless.core.pipeline.spec import TrainingSpec, split_auto
 from askless.core.selection.params import SelectionParams
 from askless.core.table.cells import MISSING_WORDS
 from askless.core.table.spec import (
@@ -40,7 +40,7 @@ from askless.core.table.spec import (
     check_roles,
 )
 from askless.core.training.algorithms import ALGORITHMS
-from askless.core.training.params import BoostParams, EffortName
+from askless.core.training.params import BoostParams, EffortName, check_algorithm
 
 # Sessions are played under each budget on every row set aside.
 MAX_BUDGETS = 24

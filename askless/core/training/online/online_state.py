@@ -7,21 +7,11 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray
-from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue
 from askless.core.table.dataset import MAX_CODES, count_outputs
-from askless.core.training.online.online import SPEEDS, OnlineBooster
+from askless.core.training.online.online import SPEEDS
 from askless.core.training.online.online_start import MARKS
-from askless.core.training.params import BoostParams
 
-#: the arrays of a state in order, with their types
-ARRAYS: dict[str, np.dtype] = {
-    name: array.dtype
-    for name, array in OnlineBooster.start(
-        Catalogue((Feature("x"),)), 2, BoostParams("online", rounds=1)
-    )
-    .state._asdict()
-    .items()
-}
 # What counts, and numbers of rows, stay below.
 MOST_ROWS = 2**53
 Faults = Iterator[tuple[str, str]]
@@ -80,7 +70,8 @@ def list_shapes(
 def check_state(state: Mapping[str, np.ndarray], catalogue: Catalogue) -> Faults:
     """Yield the name of each array that breaks a rule, and the rule.
 
-    Their types and shapes are those of `ARRAYS` and `list_shapes`.
+    Their types are those of `askless.core.model.learning_state.ARRAYS`, their shapes
+    those of `list_shapes`.
     """
     arrays = kernels.OnlineState(**state)
     types = [feature.type == "category" for feature in catalogue.features]

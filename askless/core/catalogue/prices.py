@@ -93,11 +93,18 @@ def buy(
     catalogue: Catalogue, paid: Paid, feature_idxs: Iterable[int]
 ) -> tuple[int, Paid]:
     """Return the price of features bought in this order, and what is paid then."""
-    total = 0
+    total, bought, paid_groups = 0, set(paid.feature_idxs), set(paid.group_idxs)
+    has_groups = bool(catalogue.groups)
     for feature_idx in feature_idxs:
-        total += price_feature(catalogue, paid, feature_idx)
-        paid = add_paid(catalogue, paid, [feature_idx])
-    return total, paid
+        is_new = feature_idx not in bought
+        if is_new:
+            total += catalogue.features[feature_idx].cost
+            bought.add(feature_idx)
+        group_idx = int(catalogue.group_idxs[feature_idx]) if has_groups else NO_GROUP
+        if group_idx != NO_GROUP and group_idx not in paid_groups:
+            total += int(catalogue.fees[group_idx]) if is_new else 0
+            paid_groups.add(group_idx)
+    return total, Paid(frozenset(bought), frozenset(paid_groups))
 
 
 def bound_purchases(

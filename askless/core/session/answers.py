@@ -112,8 +112,7 @@ def book_answer(state: State, answer: Answer, charges: tuple[Charge, ...]) -> St
         values[feature_idx] = math.nan if answer.value is None else answer.value
     for charge in charges[1:]:
         outcomes[charge.feature_idx] = "ordered"
-    return replace(
-        state,
+    return state.change(
         outcomes=tuple(outcomes),
         values=tuple(values),
         charges=state.charges + charges,

@@ -293,7 +293,7 @@ def decide_after_answers(ensemble: Ensemble, before: State, after: State) -> Sta
     """Decide the next step, and whether the session is still led (`State.is_led`)."""
     is_led = before.is_led and is_as_asked(ensemble.catalogue, before, after)
     chances = before.step_chances if is_led else ()
-    led = replace(after, is_led=is_led, step_chances=chances)
+    led = after.change(is_led=is_led, step_chances=chances)
     return decide_next_step(ensemble, led)
 
 

@@ -77,7 +77,7 @@ class Position:
 
         The changes concern what comes next, not what is known or paid.
         """
-        state = replace(self.state, **changes)
+        state = self.state.change(**changes)
         moved = Position.of(self.ensemble, state)
         # Cached properties live in `__dict__`; only the state is another.
         moved.__dict__.update(self.__dict__, state=state)

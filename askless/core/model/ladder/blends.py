@@ -204,14 +204,17 @@ class Blend(Arrays):
         if self.tables is not None:
             odds = self.tables.logits(values, is_hidden)
             total = total + self.tables_weight * odds
-        logits: FloatArray = np.clip(arrays.make_finite(total), -MAX_LOGIT, MAX_LOGIT)
+        least = np.maximum(arrays.make_finite(total), -MAX_LOGIT)
+        logits: FloatArray = np.minimum(least, MAX_LOGIT)
         return logits
 
 
 def to_chances(logits: FloatArray) -> FloatArray:
     """Return the chance of each class; (..., n_outputs) -> (..., n_classes)."""
     if logits.shape[-1] == 1:
-        above = 1.0 / (1.0 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
+        # `np.clip` takes three times as long on the few numbers of a case.
+        clipped = np.minimum(np.maximum(logits, -MAX_LOGIT), MAX_LOGIT)
+        above = 1.0 / (1.0 + np.exp(-clipped))
         return np.concatenate((1.0 - above, above), axis=-1)
     chances = np.exp(logits - logits.max(axis=-1, keepdims=True))
     softmax: FloatArray = chances / chances.sum(axis=-1, keepdims=True)

@@ -1,14 +1,15 @@
 """Turn values of features into standardised columns, and fill in hidden ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
 
 from askless.core import arrays
-from askless.core.arrays import Arrays, BoolArray, FloatArray, IntArray
+from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
 from askless.core.model.ranges import Below, Each, Numbers, Positions
 
 # Codes of columns: for a number, and for a column that marks missing values.
@@ -19,7 +20,7 @@ ALONE = -1
 
 
 @dataclass(frozen=True, eq=False)
-class Columns(Arrays):
+class Columns(Arrays, Derived):
     """Standardised columns, computed from the values of features.
 
     A number is clipped and scaled; a category has a column for each of its codes; a
@@ -42,6 +43,11 @@ class Columns(Arrays):
     #: ladder
     covariance: Numbers | None = None
 
+    @cached_property
+    def are_numbers(self) -> bool:
+        """Whether each is a number itself, none a category's code or a mark."""
+        return bool((self.codes == NUMBER_CODE).all())
+
     @property
     def sizes(self) -> dict[str, int]:
         """Number of columns, by which their lists are checked."""
@@ -51,11 +57,11 @@ class Columns(Arrays):
         """Return the columns of some features, in their order."""
         picks = [np.flatnonzero(self.feature_idxs == idx) for idx in feature_idxs]
         picked = np.concatenate([np.empty(0, np.int64), *picks])
-        fields = vars(self).items()
         taken = {
-            name: value[picked]
-            for name, value in fields
-            if name != "covariance" and value is not None
+            field.name: value[picked]
+            for field in fields(self)
+            if field.name != "covariance"
+            and (value := getattr(self, field.name)) is not None
         }
         return replace(self, **taken)
 
@@ -84,11 +90,12 @@ class Columns(Arrays):
     def standardise(self, values: FloatArray) -> FloatArray:
         """Standardise rows; (..., n_features) -> (..., n_columns)."""
         read = values[..., self.feature_idxs]
-        is_missing = np.isnan(read)
-        is_code = np.where(is_missing, np.nan, read == self.codes)
-        clipped = np.clip(read, self.lows, self.highs)
-        columns = np.where(self.codes >= 0, is_code, clipped)
-        columns = np.where(self.codes == MISSING_CODE, is_missing, columns)
+        columns = np.minimum(np.maximum(read, self.lows), self.highs)
+        if not self.are_numbers:
+            is_missing = np.isnan(read)
+            is_code = np.where(is_missing, np.nan, read == self.codes)
+            columns = np.where(self.codes >= 0, is_code, columns)
+            columns = np.where(self.codes == MISSING_CODE, is_missing, columns)
         columns = arrays.make_finite((columns - self.means) / self.scales)
         # Rows that come alone are contiguous, so that sums are rounded as for one row.
         return np.ascontiguousarray(columns) if values.ndim > 2 else columns

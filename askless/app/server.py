@@ -18,6 +18,10 @@ from askless.app.settings.hosts import is_loopback
 from askless.app.settings.settings import Settings
 
 ANSWER_WITHIN_S = 10
+# A collection of garbage follows so many new objects; an older generation is collected
+# after so many collections of the one before. By Python's 700, 10 and 10 they took a
+# fifth of the processor time of an answer.
+BETWEEN_COLLECTIONS = 20_000, 20, 50
 
 
 class Server(uvicorn.Server):
@@ -56,6 +60,16 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
+def spare_collections() -> None:
+    """Collect garbage less often, and never what is imported.
+
+    Imported modules stay for good: a collection that visits them halts every request.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*BETWEEN_COLLECTIONS)
+
+
 def serve(
     settings: Settings,
     bound: socket.socket,
@@ -83,9 +97,7 @@ def serve(
     # uvicorn raises a signal again once it has shut down: make that an exit.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(0))
-    # Imported modules stay for good: a collection that visits them halts every request.
-    gc.collect()
-    gc.freeze()
+    spare_collections()
     with ExitStack() as stack:
         for name, command in children.items():
             stack.enter_context(supervise(name, command))

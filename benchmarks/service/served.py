@@ -41,6 +41,12 @@ def main(job: str) -> None:
         migrate(settings.url)
         from inspect import signature
 
+        try:
+            from askless.app.server import spare_collections
+        except ImportError:
+            pass
+        else:
+            spare_collections()
         is_new = "is_local" in signature(create_app).parameters
         app = create_app(settings, **({"is_local": True} if is_new else {}))
     # With the protocol named, asyncio switches off Nagle's algorithm on what it

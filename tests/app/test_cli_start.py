@@ -110,6 +110,18 @@ def test_package_is_hidden_from_what_needs_none_of_it(asking, name, is_hidden):
         find()
 
 
+def test_server_collects_garbage_seldom_and_never_its_modules():
+    told = modules_of("""
+import gc
+from askless.app.server import BETWEEN_COLLECTIONS, spare_collections
+spare_collections()
+sparing = gc.get_threshold() == BETWEEN_COLLECTIONS and gc.get_freeze_count() > 10_000
+print("spared" if sparing else "as ever")
+""")
+
+    assert "spared" in told
+
+
 @pytest.mark.full
 def test_commands_service_and_worker_start_without_what_extras_bring():
     loaded = modules_of("""

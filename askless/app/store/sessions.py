@@ -38,6 +38,8 @@ IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
 TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 CHANGING = ("state", "document", "version", "updated_at")
+# What other statements of the transaction, or this one, may have set.
+SET_BEFORE = ("spent", "held", "budget_limit", "price_list_id")
 HOLD = (
     sessions.update()
     .where(IS_IT, FITS)
@@ -48,7 +50,7 @@ SAVE = (
     sessions.update()
     .where(IS_IT, FITS)
     .values(spent=AFTER, held=HELD, **{name: sa.bindparam(name) for name in CHANGING})
-    .returning(*ROWS.columns)
+    .returning(*(sessions.c[name] for name in SET_BEFORE))
 )
 
 
@@ -87,7 +89,7 @@ def save(
     values = {name: getattr(session, name) for name in CHANGING}
     sums = {"session_id": session.id, "amount": amount, "released": released}
     row = execute(db, SAVE, sums | values).first()
-    return None if row is None else ROWS.read(row)
+    return None if row is None else replace(session, **row._asdict())
 
 
 def lock_reference(db: Transaction, client_ref: str) -> None:

@@ -141,6 +141,11 @@ class Catalogue(Derived):
         )
 
     @cached_property
+    def is_member(self) -> BoolArray:
+        """Which features each group has; (n_features, n_groups)."""
+        return np.equal.outer(self.group_idxs, np.arange(len(self.groups)))
+
+    @cached_property
     def costs(self) -> IntArray:
         """Cost of each feature in micro-units; (n_features,)."""
         return np.array([feature.cost for feature in self.features], dtype=np.int64)

@@ -173,9 +173,9 @@ def price_open_features(position: Position) -> FloatArray:
     n_read, status = ladder.n_read, position.case.status[: ladder.n_read]
     is_open = ladder.members & (status == kernels.OPEN)
     amounts = is_open @ catalogue.costs[:n_read]
-    for group_idx in np.flatnonzero(~position.case.is_group_paid).tolist():
-        is_member = catalogue.group_idxs[:n_read] == group_idx
-        amounts += catalogue.fees[group_idx] * is_open[:, is_member].any(axis=1)
+    if catalogue.groups:
+        is_due = is_open @ catalogue.is_member[:n_read]
+        amounts += is_due @ np.where(position.case.is_group_paid, 0, catalogue.fees)
     return np.where(amounts > position.remaining, np.inf, amounts)
 
 

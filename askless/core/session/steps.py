@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
-from askless.core.arrays import evenly_spaced
+from askless.core.arrays import IntArray, evenly_spaced
 from askless.core.kernels import MAX_LOGIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import possible_values
@@ -209,7 +210,7 @@ def compute_prospect(
     values = possible_values(ensemble, feature_idx, has_votes=policy.has_votes)
     if not values.size:
         return None
-    values = values[evenly_spaced(values.size, N_TRIED)]
+    values = values[choose_tried(values.size)]
     predicted = policy.predict_after(position, feature_idx, values)
     after = predicted[:, class_idx]
     if np.ptp(after) <= TIE:
@@ -220,6 +221,12 @@ def compute_prospect(
     answers = zip(values.tolist(), chances, strict=True)
     keeps_label = bool((labels == labels[0]).all())
     return Prospect(class_idx, chance, *ends, tuple(answers), keeps_label)
+
+
+@cache
+def choose_tried(n_values: int) -> IntArray:
+    """Return the positions of the values that are tried."""
+    return evenly_spaced(n_values, N_TRIED)
 
 
 def reported_class(chances: Sequence[float]) -> int:

@@ -99,8 +99,7 @@ class OpenSession:
 
     @property
     def view(self) -> bodies.Session:
-        view = view_of(self.session, self.model, self.state, self.texts)
-        return view.model_copy(update={"run": run_view(self.session, self.run)})
+        return view_of(self.session, self.model, self.state, self.texts, self.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,8 @@ def open_session(
         return None
     model = call.loaded.get(db, session.model_id, session.price_list_id)
     state, texts = parse_state(session.document, model.ensemble.catalogue)
-    state = replace(state, held=session.held)
+    if session.held:
+        state = state.change(held=session.held)
     while is_due(session, call.at):
         state = expire(model.ensemble.catalogue, session, state)
         session = expired_row(session, row_state(state), call.at)

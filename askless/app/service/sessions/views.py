@@ -78,7 +78,11 @@ def run_view(session: PredictSession, run: StoredRun | None) -> RunView | None:
 
 
 def view_of(
-    session: PredictSession, model: Model, state: State, texts: Texts
+    session: PredictSession,
+    model: Model,
+    state: State,
+    texts: Texts,
+    run: StoredRun | None = None,
 ) -> bodies.Session:
     """Return the body of a session whose answers are not erased."""
     ensemble = model.ensemble
@@ -103,7 +107,7 @@ def view_of(
         pending=[features[idx].name for idx in state.pending],
         warnings=doubts_of(ensemble, state, texts),
         prices=None if session.price_list_id is None else prices_of(ensemble),
-        run=None,
+        run=run_view(session, run),
     )
 
 
@@ -131,10 +135,12 @@ def question_of(ensemble: Ensemble, state: State, question: Question) -> dict[st
         propensity=compute_propensity(ensemble, state),
         # None where this answer alone can't move the prediction.
         prospect=prospect
-        and explanations.Prospect.of(prospect, ensemble.classes[prospect.class_idx]),
-        worth=question.promise and questions.Promise.of(question.promise),
+        and explanations.Prospect.collect(
+            prospect, ensemble.classes[prospect.class_idx]
+        ),
+        worth=question.promise and questions.Promise.collect(question.promise),
         alternatives=[
-            questions.Alternative(feature=features[idx].name, price=price)
+            {"feature": features[idx].name, "price": price}
             for idx, price in question.alternatives
         ],
     )
@@ -164,19 +170,22 @@ def prediction_of(ensemble: Ensemble, state: State) -> dict[str, Any]:
 
 def steps_of(
     ensemble: Ensemble, state: State, forecast: Forecast
-) -> list[explanations.AnswerStep]:
-    """Return the effect of each answer on the probability of one class."""
+) -> list[dict[str, Any]]:
+    """Return the effect of each answer on the probability of one class.
+
+    Each has the fields of `explanations.AnswerStep`.
+    """
     class_idx = reported_class(forecast.probabilities)
     return [
-        explanations.AnswerStep(
-            feature=ensemble.catalogue.features[step.feature_idx].name,
-            outcome=step.outcome,
-            label=ensemble.classes[class_idx].label,
-            before=step.before[class_idx],
-            after=step.after[class_idx],
-            log_odds=step.log_odds(class_idx),
-            words=describe_step(ensemble, step, class_idx),
-        )
+        {
+            "feature": ensemble.catalogue.features[step.feature_idx].name,
+            "outcome": step.outcome,
+            "label": ensemble.classes[class_idx].label,
+            "before": step.before[class_idx],
+            "after": step.after[class_idx],
+            "log_odds": step.log_odds(class_idx),
+            "words": describe_step(ensemble, step, class_idx),
+        }
         for step in trace_answers(ensemble, state)
     ]
 

@@ -44,7 +44,8 @@ class Trees(Arrays):
         the rows of training that did.
         """
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        scores = np.tile(self.starts, (len(rows), 1))
+        scores = np.empty((len(rows), self.starts.size))
+        scores[:] = self.starts
         if is_hidden is None:
             is_hidden = np.zeros(values.shape[-1], np.bool_)
         kernels.add_trees(rows, is_hidden, self.served, scores)

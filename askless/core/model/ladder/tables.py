@@ -87,6 +87,16 @@ class PartTables(Arrays, Derived):
             features,
         )
 
+    @cached_property
+    def gates(self) -> list[tuple[int, Split, IntArray]]:
+        """The numbers of parts with a gate, it, and the parts that it leads to."""
+        return [
+            # Cases whose gate is missing read the last place.
+            (number, part.gate, np.append(part.children, NOWHERE).astype(np.int64))
+            for number, part in enumerate(self.parts)
+            if part.gate is not None
+        ]
+
     def find_cells(self, values: FloatArray, is_known: BoolArray) -> IntArray:
         """Return the cells of rows; (n_rows, n_features), (n_features,).
 
@@ -100,11 +110,8 @@ class PartTables(Arrays, Derived):
     def list_ways(self, values: FloatArray) -> IntArray:
         """Return the part that each part's gate leads rows to; (n_rows, n_parts)."""
         ways = np.full((len(values), len(self.parts)), NOWHERE, np.int64)
-        for number, part in enumerate(self.parts):
-            if part.gate is not None:
-                # Cases whose gate is missing read the last place.
-                children = np.append(part.children, NOWHERE)
-                ways[:, number] = children[part.gate.assign_parts(values)]
+        for number, gate, children in self.gates:
+            ways[:, number] = children[gate.assign_parts(values)]
         return ways
 
     def score(

@@ -182,7 +182,8 @@ class PanelPolicy(OddsPolicy):
         after = Position.of(
             ensemble, take_answer(ensemble.catalogue, position.state, answer)
         )
-        rows = np.tile(after.case.values, (values.size, 1, 1))
+        rows = np.empty((values.size, 1, after.case.values.size))
+        rows[:] = after.case.values
         rows[:, 0, feature_idx] = values
         number, known = choose_predictor(after), mark_known(after)
         return to_chances(ladder_of(ensemble).predict_logits(number, rows, known)[:, 0])

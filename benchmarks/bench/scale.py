@@ -23,6 +23,9 @@ class Scale(NamedTuple):
     memory: Shape = Shape(200_000, 200, 20)
     stumps: int = 500
     features: int = 60
+    #: of models whose answers are timed by the processor
+    widths: tuple[int, ...] = (60, 200)
+    auto_rows: int = 1_500
     curve_rows: int = 10_000
     budgets: tuple[int, ...] = tuple(range(2, 25, 2))
     sessions: int = 100
@@ -38,6 +41,8 @@ QUICK = Scale(
     memory=Shape(40_000, 50, 5),
     stumps=60,
     features=20,
+    widths=(10,),
+    auto_rows=300,
     curve_rows=300,
     sessions=5,
     error_rounds=10,

@@ -1,5 +1,7 @@
 """Steps of a session without any transport, and curves over many rows."""
 
+import gc
+import time
 from functools import partial
 from typing import Any
 
@@ -7,11 +9,16 @@ import numpy as np
 
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
+from askless.core.pipeline.spec import TrainingSpec
+from askless.core.pipeline.train import train
 from askless.core.session import machine
 from askless.core.session.state import Answer
 from askless.core.simulation.curves import evaluate
+from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
+from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
+from askless.core.work import run_to_end
 from benchmarks.bench.runs import sum_up, take_turns, timed
 from benchmarks.bench.scale import Scale
 from benchmarks.engine import train_ensemble
@@ -24,10 +31,10 @@ WARM_SESSIONS = 3
 CALLS = ("observe", "next_question", "answer_to_question", "forecast")
 
 
-def make_case(scale: Scale) -> tuple[Ensemble, Dataset]:
+def make_case(scale: Scale, n_features: int = 0) -> tuple[Ensemble, Dataset]:
     """Stumps on features with costs, and rows that they were not trained on."""
     n_rows = TRAINING_ROWS + scale.curve_rows
-    table = make_table(n_rows, scale.features, max_cost=MAX_COST)
+    table = make_table(n_rows, n_features or scale.features, max_cost=MAX_COST)
     training = table.take(np.arange(TRAINING_ROWS))
     params = BoostParams("adaboost_bt", rounds=scale.stumps)
     ensemble = train_ensemble(training, params)
@@ -73,7 +80,62 @@ def measure_sessions(scale: Scale) -> dict[str, Any]:
         "budget": scale.budgets[-1],
         **describe(scale, ensemble),
         "calls": calls,
+        "processor": {width: measure_width(scale, width) for width in scale.widths},
     }
+
+
+def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
+    """Processor time from an answer to the next question and prediction.
+
+    Of the model that `auto` makes of some of the rows, and of boosted stumps. Modules
+    and models are kept from the collector of garbage, as the server keeps modules.
+    """
+    boosted, rows = make_case(scale, n_features)
+    params = BoostParams("auto", effort="fast")
+    spec = TrainingSpec(TableSpec("y"), boost=params, folds=2)
+    few = rows.take(np.arange(min(scale.auto_rows, rows.n_samples)))
+    auto = run_to_end(train(CheckedTable(few, None, ()), spec)).ensemble
+    assert auto.panels is not None
+    auto.panels.prepare()
+    budget = scale.budgets[-1] * MICROS_PER_UNIT
+    models = {policy: (boosted, policy) for policy in POLICIES}
+    models["auto"] = auto, auto.policy_at(budget)
+    gc.collect()
+    gc.freeze()
+    figures: dict[str, Any] = {}
+    for name, (ensemble, policy) in models.items():
+        play(ensemble, rows, budget, policy, WARM_SESSIONS)
+        seconds = time_answers(ensemble, rows, budget, policy, scale.sessions)
+        p50, p99 = np.percentile(1e3 * np.array(seconds), (50, 99))
+        figures[name] = {
+            "policy": policy,
+            "p50_ms": round(float(p50), 3),
+            "p99_ms": round(float(p99), 3),
+            "calls": len(seconds),
+        }
+        print(f"sessions: {n_features} features, {name}: {figures[name]}", flush=True)
+    gc.unfreeze()
+    return figures
+
+
+def time_answers(
+    ensemble: Ensemble, rows: Dataset, budget: int, policy: str, n_sessions: int
+) -> list[float]:
+    """Play sessions; the processor's seconds of each answer and what follows it."""
+    seconds = []
+    for row in range(n_sessions):
+        state = machine.start(ensemble, budget, policy=policy, stream=row)
+        while state.next_feature_idx is not None:
+            feature_idx = state.next_feature_idx
+            value = float(rows.values[row, feature_idx])
+            start = time.thread_time()
+            state = machine.observe(
+                ensemble, state, [Answer(feature_idx, "value", value)]
+            )
+            machine.next_question(ensemble, state)
+            machine.forecast(ensemble, state)
+            seconds.append(time.thread_time() - start)
+    return seconds
 
 
 def quantiles(seconds: list[float]) -> dict[str, float]:

@@ -29,6 +29,13 @@ def moved_side(moved, chunk, output, side):
 
 
 @kernel
+def add_moved_row(row, delta, codes, out_sums):
+    """Add a change of quanta to the sums of five lanes; see `add_to_five_lanes`."""
+    for place in range(BLOCK):
+        out_sums[np.uint64(place * LANE + np.int64(codes[place][row]))] += delta
+
+
+@kernel
 def add_to_five_lanes(codes, moved, output, turn, out_sums):
     """Add the rows that moved to the sums of five lanes.
 
@@ -41,10 +48,7 @@ def add_to_five_lanes(codes, moved, output, turn, out_sums):
             rows, deltas = moved_side(moved, chunk, output, side)
             sums = out_sums[side * N_HISTOGRAM :]
             for idx in range(rows.shape[0]):
-                row = np.uint64(rows[idx])
-                delta = deltas[idx]
-                for place in range(BLOCK):
-                    sums[np.uint64(place * LANE + np.int64(codes[place][row]))] += delta
+                add_moved_row(np.uint64(rows[idx]), deltas[idx], codes, sums)
 
 
 @kernel

@@ -10,7 +10,6 @@ from askless.app.terminal.demo import (
     AIM,
     BUDGET,
     pick_shown,
-    play_row,
     play_session,
     train_without_patients,
 )
@@ -25,12 +24,12 @@ def main() -> None:
     options = (
         f"--budget {money(BUDGET)} --aim mean_budget={money(AIM.mean_budget or 0)}"
     )
-    states = [play_row(model.ensemble, dataset.values[row]) for row in rows]
+    states = [play_session(model.ensemble, dataset.values[row], None) for row in rows]
     picks = pick_shown(model.ensemble, states, dataset.targets[rows])
     for place in (picks.short, picks.right):
         if place is not None:
             console.print(f"\n$ askless ask heart-model.json {options}")
-            play_session(console, model.ensemble, dataset.values[rows[place]])
+            play_session(model.ensemble, dataset.values[rows[place]], console)
     picture = console.export_svg(title="askless ask")
     # The fonts would be fetched from another site; monospace does as well.
     picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

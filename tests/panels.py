@@ -18,10 +18,11 @@ from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.stopping import Stopping, StoppingRule
 from askless.core.model.ladder.tables import PartTable, PartTables, TableMember
 from askless.core.panels import search, sets
-from askless.core.panels.effort import EFFORTS
+from askless.core.panels.effort import EFFORTS, Recipe
 from askless.core.panels.predictors import blending, trees
+from askless.core.panels.predictors.blending import BlendedPanel, make_panels
 from askless.core.panels.predictors.trees import make_growth_settings
-from askless.core.panels.rows import PanelRows
+from askless.core.panels.rows import HeldOut, PanelRows
 from tests.sessions import small_ensemble
 from tests.small import random_dataset
 
@@ -33,6 +34,14 @@ def random_rows(seed: int = 0, n_classes: int = 2, n_samples: int = 24) -> Panel
     """Six features of few values: categories, missing cells, a fee and a bundle."""
     dataset = random_dataset(seed, n_classes, n_samples, n_values=4)
     return PanelRows(dataset, seed)
+
+
+def make_panel(
+    rows: PanelRows, feature_idxs: Sequence[int], recipe: Recipe, held_out: HeldOut
+) -> BlendedPanel:
+    """The blend of a set in the ladder of all rows."""
+    space = rows.select_with_covariance(feature_idxs)
+    return make_panels(rows, {None: space}, feature_idxs, recipe, held_out)[None]
 
 
 def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:

@@ -291,10 +291,9 @@ CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "narwhals", "__future__"} 
     *("abc", "bisect", "hashlib"),
     *("collections", "concurrent", "copy", "dataclasses", "decimal", "difflib"),
     *("enum", "fractions"),
-    # Of core's own modules, at their first use.
-    "importlib",
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
-    *("statistics", "types", "typing", "warnings"),
+    # `importlib` of core's own modules, at their first use.
+    *("importlib", "statistics", "types", "typing", "warnings"),
 }
 
 

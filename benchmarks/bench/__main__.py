@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bench.accuracy import measure_accuracy
+from benchmarks.bench.by_budget import measure_by_budget
 from benchmarks.bench.doubling import measure_doubling
 from benchmarks.bench.kernels import measure_kernels
 from benchmarks.bench.memory import measure_memory
@@ -44,6 +45,7 @@ PARTS: Mapping[str, Callable[[Scale], dict[str, Any]]] = {
     "adaboost": partial(measure_training, "numeric", peers=("adaboost",)),
     "kernels": measure_kernels,
     "whole": measure_whole,
+    "by_budget": measure_by_budget,
     "doubling": partial(in_child, measure_doubling),
     "memory": measure_memory,
     "sessions": partial(in_child, measure_sessions),

@@ -31,6 +31,7 @@ class Scale(NamedTuple):
     sessions: int = 100
     error_rounds: int = 200
     error_splits: int = 20
+    auto_tables: int = 6
     runs: int = 7
     long_runs: int = 3
 
@@ -47,6 +48,7 @@ QUICK = Scale(
     sessions=5,
     error_rounds=10,
     error_splits=2,
+    auto_tables=1,
     runs=2,
     long_runs=1,
 )

@@ -126,11 +126,19 @@ def write_accuracy(one: Figures) -> Rows:
             yield f"{name}, {measured['classes']} classes", f"{learner}s", *cells
 
 
+def write_by_budget(one: Figures) -> Rows:
+    for name, measured in one["sets"].items():
+        size = f"{measured['rows']:,} × {measured['features']}"
+        cells = (spread(measured[party]) for party in ("auto", "by hand"))
+        yield name, size, *cells, f"{spread(measured['ratio'])} ×"
+
+
 #: The regions that show one part each.
 TABLES = {
     "adaboost": write_training,
     "kernels": write_kernels,
     "whole": write_whole,
+    "by_budget": write_by_budget,
     "memory": write_memory,
     "sessions": write_sessions,
     "curves": write_curves,

@@ -80,6 +80,19 @@ def test_any_number_of_processes_makes_the_same_model(checked, alone, n_processe
     assert not any(map(is_there, pids_of(runner)))
 
 
+def test_ladders_fitted_together_are_the_same_in_any_number_of_processes():
+    checked = CheckedTable(mixed(3, n_samples=60), None, ())
+    params = BoostParams("auto", rounds=3, effort="fast")
+    spec = replace(PLAIN, boost=params, folds=4)
+
+    made = [
+        followed(train(checked, spec, run_parts=runner))
+        for runner in (run_one_by_one, PartProcesses(2))
+    ]
+
+    assert made[0] == made[1]
+
+
 def test_each_fold_tells_its_curve_once(checked):
     told = list(train(checked, PLAIN, run_parts=PartProcesses(2)))
 

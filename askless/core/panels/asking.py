@@ -8,7 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, IntArray, evenly_spaced
+from askless.core.arrays import (
+    BoolArray,
+    Derived,
+    FloatArray,
+    IntArray,
+    evenly_spaced,
+)
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.model.ladder.asking import (
     AskingTerms,
@@ -24,7 +30,7 @@ from askless.core.panels.tables import CountedRows, HeldOutTables
 
 # Budgets at most for which terms are learned. Under small ones the first question
 # decides most, so these, in usual prices, are among them even if they are no rungs.
-MOST_BUDGETS = 24
+MOST_BUDGETS = 12
 SMALL_STEPS = (1, 2, 3, 4, 6)
 
 # Powers of the price; where all prices are equal, one is enough.
@@ -73,8 +79,14 @@ class Playing(Derived):
         """Their classes."""
         return self.rows.targets[self.row_idxs]
 
-    def measure_loss(self, terms: AskingTerms) -> float:
-        """Return the mean log-loss of rows by tables at the end of their sessions."""
+    @cached_property
+    def fold_of(self) -> IntArray:
+        """Their folds."""
+        sizes = [fold.row_idxs.size for fold in self.folds]
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+    def measure_losses(self, terms: AskingTerms) -> FloatArray:
+        """Return the log-loss of each row by tables at the end of its session."""
         served = make_terms(self.catalogue, terms)
         ends = [
             play_askings(
@@ -89,15 +101,23 @@ class Playing(Derived):
         ]
         odds = to_odds(np.concatenate([end.logs for end in ends]))
         losses, _ = losses_and_gradients(odds, self.targets)
+        return losses
+
+    def average(self, losses: FloatArray, left_out: int | None) -> float:
+        """Return the mean loss of the rows of other folds than one."""
+        others = self.fold_of != left_out
         # A mean exists even where all weights are 0.
         weights = self.rows.weights[self.row_idxs] + kernels.TINY
-        return float(np.average(losses, weights=weights))
+        return float(np.average(losses[others], weights=weights[others]))
 
 
-def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
+def fit_asking_terms(
+    tables: HeldOutTables, rungs: Sequence[int], ladders: Sequence[int | None] = (None,)
+) -> list[Worth]:
     """Return the terms by which tables ask cases, learned on rows without their fold.
 
-    `rungs` are the budgets of the ladder, in micro-units.
+    `rungs` are the budgets of the ladder, in micro-units. There are terms for each of
+    the `ladders`, learned on the rows of other folds than the one that it names.
     """
     catalogue = tables.rows.dataset.catalogue
     budgets = list_budgets(catalogue, rungs)
@@ -106,8 +126,11 @@ def fit_asking_terms(tables: HeldOutTables, rungs: Sequence[int]) -> Worth:
     playing = make_folds(tables, is_askable)
     amounts = np.concatenate((catalogue.costs, catalogue.fees))
     powers = POWERS if np.unique(amounts).size > 1 else (1.0,)
-    learned = [fit_terms(playing, tables.whole, budget, powers) for budget in some]
-    return Worth(tuple(learned), tuple(np.flatnonzero(is_askable).tolist()))
+    learned = [
+        fit_terms(playing, tables.whole, budget, powers, ladders) for budget in some
+    ]
+    askable = tuple(np.flatnonzero(is_askable).tolist())
+    return [Worth(terms, askable) for terms in zip(*learned, strict=True)]
 
 
 def list_budgets(catalogue: Catalogue, rungs: Sequence[int]) -> list[int]:
@@ -147,32 +170,32 @@ def make_folds(tables: HeldOutTables, is_askable: BoolArray) -> Playing:
 
 
 def fit_terms(
-    playing: Playing, tables: PartTables, budget: int, powers: Sequence[float]
-) -> AskingTerms:
-    """Return the terms of least held-out log-loss under a budget.
+    playing: Playing,
+    tables: PartTables,
+    budget: int,
+    powers: Sequence[float],
+    ladders: Sequence[int | None],
+) -> list[AskingTerms]:
+    """Return each ladder's terms of least held-out log-loss under a budget.
 
-    The power is chosen first, with the first question of the largest rate; then other
-    first questions are played out, since all cases are asked the first one.
+    The power is tried first, with the first question of the largest rate; then, with
+    the best power on all rows, other first questions are played out, since all cases
+    are asked the first one.
     """
-    greedy, least = choose_terms(
-        playing, [AskingTerms(budget, power) for power in powers]
-    )
-    firsts = list_first_questions(playing, tables, budget, greedy)[1:]
-    if not firsts:
-        return greedy
-    other, loss = choose_terms(
-        playing, [AskingTerms(budget, greedy.power, first) for first in firsts]
-    )
-    return other if loss < least else greedy
+    tried = [AskingTerms(budget, power) for power in powers]
+    losses = [playing.measure_losses(terms) for terms in tried]
+    greedy = tried[find_least(playing, losses, None)]
+    for first in list_first_questions(playing, tables, budget, greedy)[1:]:
+        tried.append(AskingTerms(budget, greedy.power, first))
+        losses.append(playing.measure_losses(tried[-1]))
+    return [tried[find_least(playing, losses, left_out)] for left_out in ladders]
 
 
-def choose_terms(
-    playing: Playing, candidates: Sequence[AskingTerms]
-) -> tuple[AskingTerms, float]:
-    """Return the terms of least held-out log-loss, and it; the first of equals."""
-    losses = [playing.measure_loss(terms) for terms in candidates]
-    best = int(np.argmin(losses))
-    return candidates[best], losses[best]
+def find_least(
+    playing: Playing, losses: Sequence[FloatArray], left_out: int | None
+) -> int:
+    """Return the place of the least mean loss, of equal ones the first."""
+    return int(np.argmin([playing.average(some, left_out) for some in losses]))
 
 
 def list_first_questions(

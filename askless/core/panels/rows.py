@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from askless.core import kernels
 from askless.core.arrays import (
@@ -70,6 +71,26 @@ class HeldOut(NamedTuple):
     targets: IntArray
     weights: FloatArray
 
+    def mark_others(self, left_out: int | None) -> BoolArray:
+        """Return which rows are of other folds than one; (n_judges,). None: all are."""
+        if left_out is None:
+            return np.ones(self.row_idxs.size, np.bool_)
+        return np.isin(self.row_idxs, self.folds[left_out], invert=True)
+
+
+class DealtFolds(NamedTuple):
+    """Folds of rows; the first of them get a ladder that never saw their classes."""
+
+    #: (n_rows,)
+    fold_of: npt.NDArray[np.int8]
+    n_folds: int
+    #: so many of the folds get a ladder
+    n_ladders: int
+
+    def take(self, row_idxs: IntArray) -> "DealtFolds":
+        """Return the folds of some rows."""
+        return self._replace(fold_of=self.fold_of[row_idxs])
+
 
 @dataclass(frozen=True, eq=False)
 class PanelRows(Derived):
@@ -79,6 +100,22 @@ class PanelRows(Derived):
     seed: int
     #: for trees that are grown on them
     limits: LeafLimits = PLAIN
+    #: None: folds are dealt as they are needed
+    dealt: DealtFolds | None = None
+
+    def thin(self, most: int) -> "PanelRows":
+        """Return at most `most` of the rows, evenly spaced."""
+        few = evenly_spaced(self.n_rows, most)
+        if few.size == self.n_rows:
+            return self
+        dealt = None if self.dealt is None else self.dealt.take(few)
+        return replace(self, dataset=self.dataset.take(few), dealt=dealt)
+
+    @property
+    def ladders(self) -> tuple[int | None, ...]:
+        """The ladders to fit: that of all rows, None, and those without a fold."""
+        n_ladders = 0 if self.dealt is None else self.dealt.n_ladders
+        return (None, *range(n_ladders))
 
     @property
     def targets(self) -> IntArray:
@@ -162,7 +199,13 @@ class PanelRows(Derived):
         return np.array([cuts.size for cuts in self.cuts]) > self.coarse.is_category
 
     def folds(self, n_folds: int) -> list[IntArray]:
-        """Return the rows of each fold, or the even and odd rows without folds."""
+        """Return the rows of each fold, or the even and odd rows without folds.
+
+        Where folds are dealt already, these are returned.
+        """
+        if self.dealt is not None:
+            numbers = range(self.dealt.n_folds)
+            return [np.flatnonzero(self.dealt.fold_of == fold) for fold in numbers]
         folds = deal_strata(self.dataset, n_folds, self.seed)
         everything = np.arange(self.n_rows)
         return folds or [everything[::2], everything[1::2]]
@@ -170,11 +213,13 @@ class PanelRows(Derived):
     def hold_out(self, n_folds: int, n_judges: int) -> HeldOut:
         """Deal rows to `n_folds` folds, and hold out the first ones.
 
-        There are as many as hold `n_judges` rows together, or all.
+        There are as many as hold `n_judges` rows together, or all; and one more than
+        have a ladder without them.
         """
         folds = self.folds(n_folds)
         places = np.cumsum([fold.size for fold in folds])
-        folds = folds[: 1 + int(np.searchsorted(places, n_judges))]
+        n_enough = 1 + int(np.searchsorted(places, n_judges))
+        folds = folds[: max(n_enough, len(self.ladders))]
         row_idxs = np.sort(np.concatenate(folds))
         return HeldOut(folds, row_idxs, self.targets[row_idxs], self.weights[row_idxs])
 

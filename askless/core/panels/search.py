@@ -1,6 +1,6 @@
 """Losses of sets of features on held-out rows, each computed once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -37,19 +37,27 @@ QUICK_PENALTY = 0.3
 
 @dataclass(eq=False)
 class SetSearch:
-    """Scores sets of features on held-out rows, and remembers the scores."""
+    """Scores sets of features on held-out rows, and remembers the scores.
+
+    With `left_out` the rows of this fold have no say in which set is better, and only
+    sets are judged that are remembered: another search has proposed them.
+    """
 
     rows: PanelRows
     shop: Shop
     effort: Effort
     #: budgets that a user named, in micro-units: searched as thoroughly as small ones
     named: frozenset[int] = frozenset()
+    left_out: int | None = None
     scores: dict[frozenset[int], FloatArray] = field(default_factory=dict)
     losses: dict[frozenset[int], FloatArray] = field(default_factory=dict)
+    #: forward selections by what they began with
+    selected: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         held_out = self.rows.hold_out(SEARCH_FOLDS, self.effort.search_judges)
         self.held_out, n_judges = held_out, held_out.row_idxs.size
+        self.has_say = held_out.mark_others(self.left_out)
         self.growth = make_growth_settings(self.rows, SEARCH_ROUNDS)
         #: the held-out rows that score kernels
         self.few = evenly_spaced(n_judges, N_KERNEL_ROWS)
@@ -95,13 +103,18 @@ class SetSearch:
         return table._replace(codes=np.ascontiguousarray(table.codes[:, row_idxs]))
 
     def loss(self, feature_idxs: Iterable[int]) -> float:
-        """Return the mean log-loss of a set on the held-out rows."""
-        return float(self.row_losses(feature_idxs).mean())
+        """Return the mean log-loss of a set on the held-out rows that have a say."""
+        return float(self.row_losses(feature_idxs)[self.has_say].mean())
+
+    def can_judge(self, feature_idxs: Iterable[int]) -> bool:
+        """Return whether this search may judge a set; without `left_out` it may any."""
+        return self.left_out is None or frozenset(feature_idxs) in self.losses
 
     def is_better(self, feature_idxs: Iterable[int], other: Iterable[int]) -> bool:
         """Return whether a set's log-loss is lower by more than one standard error."""
         return is_significantly_less(
-            self.row_losses(feature_idxs), self.row_losses(other)
+            self.row_losses(feature_idxs)[self.has_say],
+            self.row_losses(other)[self.has_say],
         )
 
     def row_losses(self, feature_idxs: Iterable[int]) -> FloatArray:

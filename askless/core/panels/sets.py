@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from itertools import product
 from operator import call
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +46,23 @@ def select_forward(
     stump on the residuals of trees on the set so far. The stump is fitted to all rows,
     or within halves: by the predicted chance, or by one of the features bought last,
     where interactions show. The gain is divided by the price to the `power`; features
-    in `begin` are bought beforehand, and only those in `among` may be added.
+    in `begin` are bought beforehand, and only those in `among` may be added. What was
+    selected is remembered.
     """
+    key = (power, budget, None if among is None else frozenset(among), tuple(begin))
+    if key not in search.selected:
+        search.selected[key] = extend_forward(search, power, budget, among, begin)
+    return search.selected[key]
+
+
+def extend_forward(
+    search: SetSearch,
+    power: float,
+    budget: int,
+    among: Iterable[int] | None,
+    begin: Sequence[int],
+) -> tuple[int, ...]:
+    """Buy offers until none fits; see `select_forward`."""
     shop = search.shop
     allowed = set(shop.offer_of if among is None else among)
     bought: dict[int, None] = dict.fromkeys(begin)
@@ -147,6 +163,36 @@ def join_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
     return tuple(idx for offer in offers for idx in offer)
 
 
+class Proposals(NamedTuple):
+    """What the sets of budgets are chosen from."""
+
+    #: by budget, each list in the same order of makers
+    pool: list[list[tuple[int, ...]]]
+    #: offers that the largest budget pays
+    offers: list[tuple[int, ...]]
+    #: pairs of offers that tell more together
+    pairs: list[tuple[int, ...]]
+    #: all features in the order in which sets are filled up
+    order: tuple[int, ...]
+
+
+def propose_sets(
+    search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
+) -> Generator[None, None, Proposals]:
+    """Make and judge all that sets are chosen from; yields now and then."""
+    pool = yield from make_candidate_sets(search, budgets, orders)
+    offers = [
+        offer for offer in search.shop.offers if search.shop.price(offer) <= budgets[-1]
+    ]
+    sets = (feature_idxs for made in pool for feature_idxs in made)
+    for _ in map_in_threads(search.loss, dict.fromkeys((*offers, *sets))):
+        yield
+    is_any_thorough = any(search.is_thorough(budget) for budget in budgets)
+    pairs = find_pairs(search, offers) if is_any_thorough else []
+    # The first forward selection for the largest budget, in its order of buying.
+    return Proposals(pool, offers, pairs, pool[-1][len(orders)])
+
+
 def make_candidate_sets(
     search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
 ) -> Generator[None, None, list[list[tuple[int, ...]]]]:
@@ -183,7 +229,7 @@ def make_candidate_sets(
 
 
 def choose_sets(
-    search: SetSearch, budgets: Sequence[int], orders: Sequence[Sequence[int]]
+    search: SetSearch, budgets: Sequence[int], proposals: Proposals
 ) -> Generator[None, None, list[tuple[int, ...]]]:
     """Choose a set for each budget by the loss on held-out rows.
 
@@ -193,15 +239,7 @@ def choose_sets(
     the budget before is better by more than a standard error, it is kept. Yields now
     and then, so that a caller can stop.
     """
-    pool = yield from make_candidate_sets(search, budgets, orders)
-    offers = [
-        offer for offer in search.shop.offers if search.shop.price(offer) <= budgets[-1]
-    ]
-    sets = (feature_idxs for made in pool for feature_idxs in made)
-    for _ in map_in_threads(search.loss, dict.fromkeys((*offers, *sets))):
-        yield
-    is_any_thorough = any(search.is_thorough(budget) for budget in budgets)
-    pairs = find_pairs(search, offers) if is_any_thorough else []
+    pool, offers, pairs, order = proposals
     losses = np.array(
         [[search.loss(feature_idxs) for feature_idxs in made] for made in pool]
     )
@@ -211,9 +249,7 @@ def choose_sets(
         neighbours = range(max(0, place - 1), min(len(budgets), place + 2))
         shares = np.array([1.0 if other == place else 0.5 for other in neighbours])
         maker = int((shares @ excess[neighbours.start : neighbours.stop]).argmin())
-        # The first forward selection for the largest budget, in its order of buying.
-        best, order = pool[place][maker], pool[-1][len(orders)]
-        best = choose_single_offer(search, offers, budget, best)
+        best = choose_single_offer(search, offers, budget, pool[place][maker])
         swaps.append(partial(improve_set, search, pairs, best, budget, order))
     chosen: list[tuple[int, ...]] = []
     for best_set in map_in_threads(call, swaps):
@@ -305,6 +341,8 @@ def swap_offers(
             others = [idx for idx in order if shop.offer_of[idx] != dropped]
             trial = shop.fill_budget((*remaining, *others), budget)
             if set(trial) == set(best) or n_tried == most:
+                continue
+            if not search.can_judge(trial):
                 continue
             n_tried += 1
             if search.loss(trial) < search.loss(best) - LEAST_GAIN:

@@ -34,6 +34,14 @@ class Walkers(NamedTuple):
     #: (n_panels, n_rows), actual error cost
     losses: FloatArray
 
+    def keep_rows(self, row_idxs: IntArray) -> "Walkers":
+        """Return some of the rows."""
+        return self._replace(
+            is_missing=self.is_missing[row_idxs],
+            risks=self.risks[:, row_idxs],
+            losses=self.losses[:, row_idxs],
+        )
+
 
 # The price of going on to a panel that can't be reached from another.
 NO_WAY = -1
@@ -129,10 +137,19 @@ def fit_stopping(
         for number in (start, *ways)
     ]
     folds = rows.folds(N_FOLDS)
+    everything = lay_ways(judged)
+    by_fold = [
+        (fold, lay_ways(judged.keep_rows(mark_others(fold, judged.weights.size))))
+        for fold in folds
+    ]
 
     def learn(rate: float) -> Point:
-        point = measure_steps(walkers, judged.weights, fit_steps(judged, rate))
-        return point._replace(error=cross_validate_error(judged, walkers, rate, folds))
+        point = measure_steps(walkers, judged.weights, fit_steps(everything, rate))
+        error = sum(
+            measure_fold_error(judged, walkers, fit_steps(laid, rate), fold)
+            for fold, laid in by_fold
+        )
+        return point._replace(error=error)
 
     points += map_in_threads(learn, list_error_prices(judged, start))
     hull = compute_hull(points)
@@ -201,20 +218,36 @@ def list_error_prices(judged: JudgedPanels, start: int) -> list[float]:
     return rates
 
 
-def fit_steps(judged: JudgedPanels, rate: float) -> Steps:
-    """Learn the target and threshold of each panel that minimise the total cost.
+def mark_others(fold: IntArray, n_rows: int) -> BoolArray:
+    """Return which rows are not in a fold; (n_rows,)."""
+    is_other = np.ones(n_rows, np.bool_)
+    is_other[fold] = False
+    return is_other
 
-    Panels are visited in their order, so the costs beyond each target are known by
-    then. The error cost of a stop is the mean of the actual and the expected one, which
-    varies less. Ties go to the preferred panel, and to fewer rows that go on.
+
+def lay_ways(judged: JudgedPanels) -> tuple[kernels.Ways, FloatArray]:
+    """Return what steps are learned from: it is the same at each price of an error.
+
+    The error cost of a stop, (n_panels, n_rows), is the mean of the actual and the
+    expected one, which varies less.
     """
     risks = np.ascontiguousarray(judged.risks)
     orders = np.argsort(-risks, axis=1, kind="stable")
     ways = kernels.Ways(judged.prices, risks, orders, judged.weights)
-    n_panels = risks.shape[0]
+    return ways, np.ascontiguousarray(judged.losses + risks) / 2
+
+
+def fit_steps(laid: tuple[kernels.Ways, FloatArray], rate: float) -> Steps:
+    """Learn the target and threshold of each panel that minimise the total cost.
+
+    Panels are visited in their order, so the costs beyond each target are known by
+    then. Ties go to the preferred panel, and to fewer rows that go on.
+    """
+    ways, costs = laid
+    n_panels = costs.shape[0]
     steps = Steps(np.empty(n_panels, np.int64), np.empty(n_panels))
-    costs = np.ascontiguousarray(judged.losses + risks) / 2
-    kernels.learn_ways(ways, rate, costs, *steps)
+    # A copy, since it is overwritten.
+    kernels.learn_ways(ways, rate, costs.copy(), *steps)
     return steps
 
 
@@ -224,18 +257,12 @@ def measure_steps(walkers: Walkers, weights: FloatArray, steps: Steps) -> Point:
     return Point(float(weights @ spends), float(weights @ losses), steps)
 
 
-def cross_validate_error(
-    judged: JudgedPanels, walkers: Walkers, rate: float, folds: Sequence[IntArray]
+def measure_fold_error(
+    judged: JudgedPanels, walkers: Walkers, steps: Steps, fold: IntArray
 ) -> float:
-    """Return the mean error cost of rows by rules learned without their fold."""
-    error = 0.0
-    for fold in folds:
-        is_left_out = np.zeros(judged.weights.size, np.bool_)
-        is_left_out[fold] = True
-        steps = fit_steps(judged.keep_rows(~is_left_out), rate)
-        _, losses = follow_rule(walkers, *steps)
-        error += float(judged.weights[fold] @ losses[fold])
-    return error
+    """Return the part of a fold in the mean error cost, by steps of the other rows."""
+    _, losses = follow_rule(walkers.keep_rows(fold), *steps)
+    return float(judged.weights[fold] @ losses)
 
 
 def make_steps_to(prices: IntArray, number: int) -> Steps:

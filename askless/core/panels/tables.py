@@ -192,6 +192,10 @@ class HeldOutTables:
     #: the rows of each fold
     folds: Sequence[IntArray]
 
+    def without(self, left_out: int | None) -> PartTables:
+        """Return the tables without a fold; None: of all rows."""
+        return self.whole if left_out is None else self.by_fold[left_out]
+
     def score(
         self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
     ) -> FloatArray:

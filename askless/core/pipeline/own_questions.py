@@ -12,6 +12,7 @@ from askless.core.model.ladder.asking import Worth
 from askless.core.pipeline.comparison import (
     Comparison,
     OwnQuestions,
+    PlayedRows,
     average_differences,
     join_weights,
     merge_ranges,
@@ -35,17 +36,23 @@ LEAST_ERROR = 1e-12
 
 
 def evaluate_own_questions(
-    pairs: Sequence[tuple[Ensemble, Dataset]], budgets: Sequence[int | None], seed: int
+    pairs: Sequence[tuple[Ensemble, Dataset]],
+    budgets: Sequence[int | None],
+    seed: int,
+    listed: Sequence[PlayedRows],
 ) -> OwnQuestions | None:
-    """Compare own questions with lists on unseen rows; None without tables."""
+    """Compare own questions with lists on unseen rows; None without tables.
+
+    `listed` is the policy `LISTED`, played on each pair.
+    """
     if any(pair.panels is None or pair.panels.worth is None for pair, _ in pairs):
         return None
-    played = [
-        [simulate_policy(pair, rows, budgets, policy, seed) for pair, rows in pairs]
-        for policy in (LISTED, OWN)
-    ]
+    owned = [simulate_policy(pair, rows, budgets, OWN, seed) for pair, rows in pairs]
     losses, costs = (
-        [np.concatenate([getattr(part, name) for part in parts]) for parts in played]
+        [
+            np.concatenate([getattr(part, name) for part in parts])
+            for parts in (listed, owned)
+        ]
         for name in ("log_losses", "costs")
     )
     weights, groups = (join_weights(pairs), number_groups([rows for _, rows in pairs]))

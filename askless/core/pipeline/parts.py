@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from askless.core.codes.binned_table import BinnedTable
 from askless.core.model.ensemble import Ensemble
-from askless.core.panels.ladders import fit_ladder
+from askless.core.model.ladder.panels import PanelLadder
+from askless.core.panels.ladders import fit_ladders
+from askless.core.panels.rows import DealtFolds, PanelRows
 from askless.core.pipeline.choosing import choose_parameters
 from askless.core.pipeline.progress import Part, Progress
 from askless.core.pipeline.spec import TrainingSpec
@@ -44,7 +46,8 @@ class PartJob:
     """A part with all that is needed to train it, in any process.
 
     `table` has weight where the part's rows are; `done` is as in `train`. `unseen` are
-    the rows of a fold; None: all rows are trained on.
+    the rows of a fold; None: all rows are trained on. `dealt` are the folds whose
+    ladders the whole fits with its own; None: each part fits its own.
     """
 
     part: Part
@@ -53,16 +56,18 @@ class PartJob:
     error_costs: ErrorCosts
     done: Mapping[int, Sequence[Round]]
     unseen: Dataset | None = None
+    dealt: DealtFolds | None = None
 
 
 class FinishedPart(NamedTuple):
-    """The result of a part."""
+    """The result of a part; `ladders` are those of folds that it fitted."""
 
     ensemble: Ensemble
     rounds: list[Round]
     params: BoostParams
     selection: Selection | None
     tried: tuple[tuple[BoostParams, float], ...]
+    ladders: tuple[PanelLadder, ...] = ()
 
 
 RunningPart = Generator[Progress, None, FinishedPart]
@@ -77,15 +82,18 @@ def run_part_job(job: PartJob) -> RunningPart:
     spec, table = job.spec, job.table
     trained = yield from train_part(table, spec, job.done, job.part)
     ensemble = make_ensemble(table, spec.boost, trained.rounds, job.error_costs)
-    if ALGORITHMS[spec.boost.algorithm].has_panels:
-        ensemble = yield from convert_steps(
-            add_panels(ensemble, trained.table.dataset, spec), job.part.after_rounds
+    ladders: list[PanelLadder] = []
+    is_fitting = job.dealt is None or job.part.is_whole
+    if is_fitting and ALGORITHMS[spec.boost.algorithm].has_panels:
+        ladders = yield from convert_steps(
+            fit_part_ladders(job, trained.table.dataset), job.part.after_rounds
         )
-    if job.unseen is not None:
+        ensemble = replace(ensemble, panels=ladders[0])
+    if is_fitting and job.unseen is not None:
         tested = preview_curve(ensemble, job.unseen, spec.seed)
         yield replace(job.part.after_rounds(1.0), tested=tested)
     rounds, params, selection, _, tried = trained
-    return FinishedPart(ensemble, rounds, params, selection, tried)
+    return FinishedPart(ensemble, rounds, params, selection, tried, tuple(ladders[1:]))
 
 
 def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
@@ -96,23 +104,21 @@ def run_one_by_one(jobs: Iterable[PartJob]) -> RunningParts:
     return finished
 
 
-def add_panels(
-    ensemble: Ensemble, dataset: Dataset, spec: TrainingSpec
-) -> Generator[float, None, Ensemble]:
-    """Return the ensemble with panels fitted to a dataset; yield the share done.
+def fit_part_ladders(
+    job: PartJob, dataset: Dataset
+) -> Generator[float, None, list[PanelLadder]]:
+    """Return the ladder of a part, then those of folds; yield the share done.
 
-    Every part has panels for the budgets that the spec names.
+    Every ladder has panels for the budgets that the spec names.
     """
-    params, costs = spec.boost, ensemble.error_costs
-    fitting = fit_ladder(
-        dataset,
-        params.seed,
-        spec.curve_budgets,
-        costs,
+    params = job.spec.boost
+    return fit_ladders(
+        PanelRows(dataset, params.seed, dealt=job.dealt),
+        job.spec.curve_budgets,
+        job.error_costs,
         params.effort,
         params.least_missing,
     )
-    return replace(ensemble, panels=(yield from fitting))
 
 
 def train_part(

@@ -35,6 +35,9 @@ class Part(NamedTuple):
 
     number: int
     n_parts: int
+    #: How much of the training is done before and after this part.
+    start: float
+    end: float
     #: Share of the training that all parts together take.
     room: float
     #: Share of a part that rounds take; the rest is for panels.
@@ -47,7 +50,7 @@ class Part(NamedTuple):
 
     def progress(self, share: float, added: Round | None = None) -> Progress:
         """Return the progress once this share of the part's rounds is done."""
-        done = self.room * (self.number + self.rounds_room * share) / self.n_parts
+        done = self.start + (self.end - self.start) * self.rounds_room * share
         return Progress(self.number, self.n_parts, added, done)
 
     def after_rounds(self, share: float) -> Progress:

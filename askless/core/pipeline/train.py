@@ -4,12 +4,12 @@ A generator that yields after every round, also of those that only choose featur
 parameters, and within the validation; to cancel, stop pulling.
 """
 
+import itertools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from askless.core.catalogue.prices import MICROS_PER_UNIT, from_micros
 from askless.core.codes.binned_table import BinnedTable
@@ -19,6 +19,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.model import Model, bind_errors
 from askless.core.model.values import add_distinct_values, add_value_ranges
 from askless.core.panels.effort import EFFORTS
+from askless.core.panels.rows import DealtFolds
 from askless.core.pipeline.card import (
     make_card,
     report_choices,
@@ -57,6 +58,10 @@ from askless.core.work import convert_steps
 
 # Mean budgets, as shares of the spend of least error.
 SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+
+# Panels of folds are fitted with those of the whole from so many folds on, and so many
+# rows for each feature. With fewer of either their figures would be too good.
+LEAST_JOINT, LEAST_ROWS = 4, 30
 
 
 def report_mean_budgets(
@@ -148,10 +153,13 @@ def train(
         check_classes(checked.dataset, spec.boost)
         checked = prepare_table(checked, spec)
     table, aside, seed = checked.table, checked.aside, spec.seed
-    fold_of, n_folds = choose_folds(table, spec)
-    sample, sample_folds = table.sample, fold_of[table.sample_idxs]
-    unseen = [sample.take(np.flatnonzero(sample_folds == n)) for n in range(n_folds)]
-    parts = list_parts(n_folds, spec)
+    dealt = choose_folds(table, spec)
+    fold_of, n_folds = dealt.fold_of, dealt.n_ladders
+    sample = table.sample
+    sampled = dealt.take(table.sample_idxs)
+    unseen = [sample.take(np.flatnonzero(sampled.fold_of == n)) for n in range(n_folds)]
+    is_joint = fits_jointly(dealt, spec, len(table.catalogue.features))
+    parts = list_parts(n_folds, spec, is_joint=is_joint)
     jobs = (
         PartJob(
             part,
@@ -160,11 +168,17 @@ def train(
             checked.error_costs,
             done or {},
             None if part.is_whole else unseen[part.number],
+            sampled if is_joint else None,
         )
         for part in parts
     )
     finished = yield from run_parts(jobs)
     *held_out, whole = [finished_part.ensemble for finished_part in finished]
+    if is_joint:
+        held_out = [
+            replace(ensemble, panels=ladder)
+            for ensemble, ladder in zip(held_out, finished[-1].ladders, strict=True)
+        ]
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
@@ -221,12 +235,22 @@ class ModelRows(NamedTuple):
     aside: Dataset | None
 
 
-def list_parts(n_folds: int, spec: TrainingSpec) -> list[Part]:
-    """Return the folds and, last, the whole, with their shares of the work."""
+def list_parts(n_folds: int, spec: TrainingSpec, *, is_joint: bool) -> list[Part]:
+    """Return the folds and, last, the whole, with their shares of the work.
+
+    If panels are fitted jointly, the whole has all their work.
+    """
     room = 1.0 - VALIDATION_SHARE if n_folds else 1.0
     has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
     rounds_room = ROUNDS_SHARE if has_panels else 1.0
-    return [Part(idx, n_folds + 1, room, rounds_room) for idx in range(n_folds + 1)]
+    ends = np.linspace(0.0, room, n_folds + 2)
+    if is_joint:
+        ends, rounds_room = ends * ROUNDS_SHARE, ROUNDS_SHARE
+        ends[-1] = room
+    return [
+        Part(number, n_folds + 1, start, end, room, rounds_room)
+        for number, (start, end) in enumerate(itertools.pairwise(ends.tolist()))
+    ]
 
 
 def validate_whole(
@@ -291,21 +315,33 @@ def report_training(
     return facts
 
 
-def choose_folds(
-    table: BinnedTable, spec: TrainingSpec
-) -> tuple[npt.NDArray[np.int8], int]:
-    """Return the fold of each row, and the number of folds that are validated.
+def choose_folds(table: BinnedTable, spec: TrainingSpec) -> DealtFolds:
+    """Return the fold of each row, and how many folds are validated.
 
     Panels take long to fit, so only as many folds are used as have enough rows
     together: an error rate on 2,000 rows is known to a percent.
     """
     fold_of, n_folds = deal_folds(table, spec.folds, spec.seed, spec.deal)
     if not ALGORITHMS[spec.boost.algorithm].has_panels or not n_folds:
-        return fold_of, n_folds
+        return DealtFolds(fold_of, n_folds, n_folds)
     sizes = np.bincount(fold_of[table.sample_idxs], minlength=n_folds)
     before = np.cumsum(sizes) - sizes
     enough = EFFORTS[spec.boost.effort].validation_rows
-    return fold_of, int((before < enough).sum())
+    return DealtFolds(fold_of, n_folds, int((before < enough).sum()))
+
+
+def fits_jointly(dealt: DealtFolds, spec: TrainingSpec, n_features: int) -> bool:
+    """Return whether the panels of folds are fitted with those of the whole.
+
+    Few folds leave too few rows to judge the sets of the whole. Where features are
+    selected, each part has others. On few rows with many features, sets that all rows
+    have proposed fit each fold by chance (docs/mathematics.md).
+    """
+    has_panels = ALGORITHMS[spec.boost.algorithm].has_panels
+    is_same = has_panels and spec.selection is None
+    n_rows = dealt.fold_of.size
+    has_rows = n_rows >= LEAST_ROWS * n_features and dealt.n_folds >= LEAST_JOINT
+    return is_same and has_rows
 
 
 def check_classes(dataset: Dataset, params: BoostParams) -> None:

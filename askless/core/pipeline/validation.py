@@ -21,7 +21,11 @@ from askless.core.pipeline.budgets import (
     measure_optimism,
 )
 from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
-from askless.core.pipeline.comparison import Comparison, compare_two_policies
+from askless.core.pipeline.comparison import (
+    Comparison,
+    compare_two_policies,
+    simulate_policy,
+)
 from askless.core.pipeline.own_questions import (
     add_own_questions,
     evaluate_own_questions,
@@ -40,7 +44,7 @@ from askless.core.training.algorithms import ALGORITHMS
 from askless.core.work import approach_share, convert_steps
 
 # Most budgets at which policies are compared.
-MAX_COMPARED = 24
+MAX_COMPARED = 16
 
 # Most budgets whose sessions calibrations are fitted on.
 MAX_BUDGETS = 12
@@ -141,10 +145,15 @@ def compare_policies(
     ]
     shares = approach_share(CALIBRATED, COMPARED)
     budgets = list_purchase_budgets(whole, MAX_COMPARED)
+    listed = []
+    for ensemble, part in thinned:
+        listed.append(simulate_policy(ensemble, part, budgets, candidates[0], seed))
+        yield next(shares)
     comparison = yield from convert_steps(
-        compare_two_policies(thinned, candidates, budgets, seed), lambda _: next(shares)
+        compare_two_policies(thinned, candidates, budgets, seed, listed),
+        lambda _: next(shares),
     )
-    own = evaluate_own_questions(thinned, budgets, seed)
+    own = evaluate_own_questions(thinned, budgets, seed, listed)
     return comparison if own is None else add_own_questions(comparison, own)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from askless.core.model.ladder.blends import MAX_LOGIT, LogisticRidge, to_chances
 from askless.core.panels.effort import FULL, LIGHT
-from askless.core.panels.predictors.blending import WIDE_COLUMNS, make_panel
+from askless.core.panels.predictors.blending import WIDE_COLUMNS
 from askless.core.panels.predictors.chances import mean_log_loss
 from askless.core.panels.rows import PanelRows
-from tests.panels import random_rows, shorten
+from tests.panels import make_panel, random_rows, shorten
 from tests.small import table_of
 
 
@@ -20,10 +20,7 @@ def few_rounds(monkeypatch):
 
 
 def panel_of(rows, feature_idxs, recipe, n_judges=99):
-    space = rows.select_with_covariance(feature_idxs)
-    held_out = rows.hold_out(5, n_judges)
-    panel, _ = make_panel(rows, space, feature_idxs, recipe, held_out)
-    return panel
+    return make_panel(rows, feature_idxs, recipe, rows.hold_out(5, n_judges)).panel
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -130,9 +127,7 @@ def test_panel_is_judged_by_held_out_rows_alone(feature_idxs):
     rows = random_rows(0, 3)
     held_out = rows.hold_out(5, 7)
 
-    panel, logits = make_panel(
-        rows, rows.select_with_covariance(feature_idxs), feature_idxs, LIGHT, held_out
-    )
+    panel, logits = make_panel(rows, feature_idxs, LIGHT, held_out)
 
     assert logits.shape == (held_out.row_idxs.size, 3)
     assert panel.loss == mean_log_loss(logits, held_out.targets, held_out.weights)

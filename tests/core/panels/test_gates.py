@@ -77,7 +77,7 @@ def learn(dataset, budgets):
     """Return terms learned on two folds."""
     n_rows = dataset.n_samples
     folds = [np.arange(0, n_rows, 2), np.arange(1, n_rows, 2)]
-    return fit_asking_terms(fit_held_out_tables(count(dataset), folds, 0), budgets)
+    return fit_asking_terms(fit_held_out_tables(count(dataset), folds, 0), budgets)[0]
 
 
 def play(tables, dataset, budget, power=1.0):

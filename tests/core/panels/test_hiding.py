@@ -10,7 +10,7 @@ from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.model.ladder.blends import KernelRidge, to_chances, wave_features
 from askless.core.panels.effort import LIGHT, Recipe
 from askless.core.panels.predictors import blending
-from askless.core.panels.predictors.blending import fit_ridges, make_panel, score_trees
+from askless.core.panels.predictors.blending import fit_ridges, score_trees
 from askless.core.panels.predictors.chances import mean_log_loss, to_logits
 from askless.core.panels.predictors.ridges import (
     LOGISTIC_PENALTIES,
@@ -28,7 +28,7 @@ from askless.core.panels.predictors.trees import (
     merge_ensembles,
 )
 from askless.core.panels.rows import PanelRows
-from tests.panels import random_rows, shorten
+from tests.panels import make_panel, random_rows, shorten
 from tests.small import table_of
 
 IDXS = (4, 2, 0, 5)
@@ -129,7 +129,7 @@ def test_held_out_kernel_ridge_hides_columns_by_their_damped_means(n_classes, n_
 
     told = fitted.hide(hidden, 1, fold[:5])
 
-    ridge, wanted = fitted.ridge, signed_targets(rows)
+    ridge, wanted = fitted.without(None), signed_targets(rows)
     assert isinstance(ridge, KernelRidge)
     roots = np.sqrt(rows.weights)[:, None]
     means = rows.weights @ wanted / rows.weights.sum()
@@ -177,12 +177,14 @@ def brute_loss(rows, idxs, recipe, held_out, weights, hidden, its) -> float:
     ]
     by_fold = [grow_folds(rows, idxs, growth, held_out) for growth in growths]
     columns = rows.select_with_covariance(idxs).take(idxs)
-    gains = fit_trees(rows, idxs, growths[0]).gains
+    gains = np.mean([grown.gains for grown in by_fold[0]], axis=0)
     ridges = [ridge for _, ridge in fit_ridges(rows, columns, gains, recipe, held_out)]
     values = rows.dataset.values
     is_hidden = flags(*hidden, size=values.shape[1])
     losses = []
     for number, fold in enumerate(folds):
+        if not fold.size:
+            continue
         scores = [
             serve_exactly(rows, fitted_part[number]).logits(values[fold], is_hidden)
             for fitted_part in by_fold
@@ -208,9 +210,7 @@ def test_held_out_loss_without_a_feature_is_the_loss_and_its_rise(n_classes, rec
     rows = PanelRows(replace(rows.dataset, catalogue=Catalogue(features)), 0)
     held_out = rows.hold_out(3, 99)
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance(IDXS), IDXS, recipe, held_out
-    )
+    panel = make_panel(rows, IDXS, recipe, held_out).panel
 
     weights, its = panel.blend.weights, held_out.row_idxs
     for idx, rise in zip(IDXS, panel.rises, strict=True):
@@ -223,15 +223,13 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
     monkeypatch.setattr(blending, "RISE_ROWS", 40)
     rows = random_rows(3, 2, 60)
     held_out = rows.hold_out(3, 99)
-    # Of two features every third of sixty rows.
-    its, idxs = held_out.row_idxs[::3], (4, 0)
+    # Of two features twenty rows, which are those of the first fold.
+    its, idxs = held_out.folds[0], (4, 0)
 
-    panel, logits = make_panel(
-        rows, rows.select_with_covariance(idxs), idxs, LIGHT, held_out
-    )
+    panel, logits = make_panel(rows, idxs, LIGHT, held_out)
 
     judges = rows.targets[its], rows.weights[its]
-    before = mean_log_loss(logits[::3], *judges)
+    before = mean_log_loss(logits[its], *judges)
     rest = rows, idxs, LIGHT, held_out, panel.blend.weights
     after = brute_loss(*rest, (4,), its)
     assert panel.rises[0] == pytest.approx(max(after - before, 0.0), abs=1e-5)
@@ -242,9 +240,7 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
 def test_rises_are_one_for_each_feature_and_never_below_0(seed):
     rows = random_rows(seed, 2 + seed % 2)
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance(IDXS), IDXS, LIGHT, rows.hold_out(5, 99)
-    )
+    panel = make_panel(rows, IDXS, LIGHT, rows.hold_out(5, 99)).panel
 
     assert len(panel.rises) == len(IDXS)
     assert min(panel.rises) >= 0
@@ -256,9 +252,7 @@ def test_panel_without_its_only_feature_loses_about_as_the_class_shares():
     rows = PanelRows(table_of([targets + 0.0], targets), 0)
     held_out = rows.hold_out(5, 99)
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance((0,)), (0,), LIGHT, held_out
-    )
+    panel = make_panel(rows, (0,), LIGHT, held_out).panel
 
     assert panel.loss + panel.rises[0] == pytest.approx(np.log(2), abs=0.02)
 
@@ -269,9 +263,7 @@ def test_rise_of_what_tells_the_class_is_larger_than_that_of_noise():
     noise = np.random.default_rng(0).integers(0, 2, 80)
     rows = PanelRows(table_of([noise, targets], targets), 0)
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance((0, 1)), (0, 1), LIGHT, rows.hold_out(5, 99)
-    )
+    panel = make_panel(rows, (0, 1), LIGHT, rows.hold_out(5, 99)).panel
 
     assert panel.rises[1] > 0.3 > panel.rises[0]
 
@@ -286,9 +278,7 @@ def test_members_of_a_bundle_share_one_rise():
     rows = PanelRows(table_of(columns, targets, catalogue), 0)
     held_out, idxs = rows.hold_out(4, 99), (2, 1, 0)
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance(idxs), idxs, LIGHT, held_out
-    )
+    panel = make_panel(rows, idxs, LIGHT, held_out).panel
 
     last, _, first = panel.rises
     rest = rows, idxs, LIGHT, held_out, panel.blend.weights
@@ -309,9 +299,7 @@ def test_members_of_a_fee_are_hidden_each_alone():
 def test_panel_without_features_has_no_rises():
     rows = random_rows()
 
-    panel, _ = make_panel(
-        rows, rows.select_with_covariance(()), (), LIGHT, rows.hold_out(5, 99)
-    )
+    panel = make_panel(rows, (), LIGHT, rows.hold_out(5, 99)).panel
 
     assert panel.rises == ()
 

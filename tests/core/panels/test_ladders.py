@@ -19,13 +19,12 @@ from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels import ladders
 from askless.core.panels.effort import EFFORTS
 from askless.core.panels.ladders import (
-    choose_orders,
     fit_ladder,
     fit_panels,
-    order_by_rule,
-    thin_rows,
 )
+from askless.core.panels.predictors.blending import BlendedPanel
 from askless.core.panels.rows import PanelRows
+from askless.core.panels.rungs import ORDER_RULES, choose_orders, order_by_rule
 from askless.core.table.dataset import Dataset
 from askless.core.work import run_to_end
 from tests.panels import shorten
@@ -129,19 +128,21 @@ def test_panels_are_preferred_by_their_loss(fitted):
 
 
 def test_set_of_a_larger_budget_is_preferred_whatever_its_loss(monkeypatch):
-    def made(rows, space, order, recipe, held_out, tables):
-        del space, recipe, held_out, tables
+    def make(rows, spaces, order, recipe, held_out, tables):
+        del recipe, held_out, tables
         loss = {0: 0.7, 1: 0.2, 2: 0.5}[len(order)]
         panel = Panel(tuple(order), loss, frozenset(), rises=(0.0,) * len(order))
-        return panel, np.zeros((rows.n_rows, 1))
+        made = BlendedPanel(panel, np.zeros((rows.n_rows, 1)))
+        return dict.fromkeys(spaces, made)
 
-    monkeypatch.setattr(ladders, "make_panel", made)
+    monkeypatch.setattr(ladders, "make_panels", make)
     rows = PanelRows(at_costs(1, 1), 0)
 
-    panels = run_to_end(fit_panels(rows, [(0,), (1, 0)], EFFORTS["standard"])).panels
+    orders = [[(0,), (1, 0)]]
+    [fitted] = run_to_end(fit_panels(rows, orders, EFFORTS["standard"]))
 
     # The beginning (1,) counts as no better than its panel, nor than the one before.
-    assert [(panel.feature_idxs, panel.loss) for panel in panels] == [
+    assert [(panel.feature_idxs, panel.loss) for panel in fitted.panels] == [
         ((1, 0), 0.2),
         ((0,), 0.2),
         ((1,), 0.2),
@@ -200,7 +201,7 @@ def test_one_dear_feature_that_tells_the_class_is_bought_beside_cheap_panels():
 def test_only_a_named_budget_is_a_rung(named, is_rung):
     rows = PanelRows(at_costs(*[10] * 20, 1_000), 0)
 
-    rungs, orders = run_to_end(choose_orders(rows, named, EFFORTS["fast"]))
+    rungs, [orders] = run_to_end(choose_orders(rows, named, EFFORTS["fast"]))
 
     assert (1001 in rungs) == is_rung
     assert len(orders) <= len(rungs)
@@ -214,7 +215,7 @@ def test_panels_of_larger_budgets_named_are_preferred():
     assert price(dataset, first.feature_idxs) > 1
 
 
-@pytest.mark.parametrize("rule", ladders.ORDER_RULES)
+@pytest.mark.parametrize("rule", ORDER_RULES)
 def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule):
     dataset = at_costs(30, 20, 25, 10)
     dataset.values[:, :3] = 1.0
@@ -228,7 +229,7 @@ def test_order_of_a_rule_is_what_it_reads_and_then_the_cheap_ones(rule):
 def test_rows_are_thinned_evenly_to_no_more_than_the_limit(most):
     dataset = small()
 
-    few = thin_rows(dataset, most)
+    few = PanelRows(dataset, 0).thin(most).dataset
 
     assert few.n_samples == min(most, 18)
     assert few.weights.sum() == pytest.approx(1.0)

@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 
 from askless.core.catalogue.catalogue import Catalogue, Feature
+from askless.core.codes.binned_table import code_table
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.panels.ladders import fit_ladder
-from askless.core.pipeline.parts import add_panels
+from askless.core.pipeline.parts import PartJob, fit_part_ladders
+from askless.core.pipeline.progress import Part
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.gaps import fill_gaps, list_informative_features
 from askless.core.table.spec import TableSpec
 from askless.core.training.params import BoostParams
 from askless.core.work import run_to_end
 from tests.panels import shorten
-from tests.small import ensemble_of, table_of
+from tests.small import table_of
 
 N_ROWS = 430
 
@@ -79,11 +81,12 @@ def test_parameter_reaches_panels_of_a_training():
     dataset, params = table(60, 1), BoostParams("auto", least_missing=61)
 
     spec = TrainingSpec(TableSpec("y"), boost=params)
+    job = PartJob(Part(0, 1, 0.0, 1.0, 1.0), code_table(dataset), spec, None, {})
 
-    made = run_to_end(add_panels(ensemble_of((), dataset.catalogue), dataset, spec))
+    [ladder] = run_to_end(fit_part_ladders(job, dataset))
 
     # By default 20 are enough.
-    assert lacking(made.panels) == frozenset()
+    assert lacking(ladder) == frozenset()
 
 
 @pytest.mark.slow

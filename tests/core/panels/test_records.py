@@ -10,8 +10,7 @@ import pytest
 from askless.core.model.ladder.blends import KernelRidge
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.panels.effort import LIGHT
-from askless.core.panels.predictors.blending import make_panel
-from tests.panels import make_ladder, random_rows
+from tests.panels import make_ladder, make_panel, random_rows
 from tests.sessions import small_ensemble
 
 
@@ -25,8 +24,7 @@ def ladder_of(*orders, rises=0.1) -> PanelLadder:
 
 
 def light_panel(rows, feature_idxs) -> Panel:
-    space, held_out = rows.select_with_covariance(feature_idxs), rows.hold_out(2, 1)
-    return make_panel(rows, space, feature_idxs, LIGHT, held_out)[0]
+    return make_panel(rows, feature_idxs, LIGHT, rows.hold_out(2, 1)).panel
 
 
 def flags(size: int, *idxs: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from askless.core.panels.rows import (
     LEAST_CATEGORIES,
     MAX_COVARIED,
     OTHERS,
+    DealtFolds,
     PanelRows,
 )
 from tests.panels import random_rows
@@ -289,3 +290,64 @@ def test_rows_that_belong_together_are_in_one_fold():
 
     parts = [set(groups[fold]) for fold in folds]
     assert sum(map(len, parts)) == len(set(groups))
+
+
+def dealt_rows(n_ladders: int, n_folds: int = 4) -> PanelRows:
+    """Rows whose folds are dealt; of the first ones each has a ladder without it."""
+    rows = random_rows()
+    fold_of = (np.arange(rows.n_rows) * 5 % 7 % n_folds).astype(np.int8)
+    return replace(rows, dealt=DealtFolds(fold_of, n_folds, n_ladders))
+
+
+def test_dealt_folds_are_used_whatever_number_is_asked_for():
+    rows = dealt_rows(2)
+
+    folds = rows.folds(3)
+
+    assert len(folds) == 4
+    for number, fold in enumerate(folds):
+        assert (rows.dealt.fold_of[fold] == number).all()
+    assert sum(fold.size for fold in folds) == rows.n_rows
+
+
+@pytest.mark.parametrize(("n_ladders", "expected"), [(0, 1), (1, 2), (2, 3), (4, 4)])
+def test_one_fold_more_is_held_out_than_have_a_ladder(n_ladders, expected):
+    held_out = dealt_rows(n_ladders).hold_out(4, 1)
+
+    assert len(held_out.folds) == expected
+
+
+def test_ladders_are_that_of_all_rows_and_those_without_a_fold():
+    assert random_rows().ladders == (None,)
+    assert dealt_rows(2).ladders == (None, 0, 1)
+
+
+def test_thinned_rows_keep_their_folds():
+    rows = dealt_rows(2)
+    weights = np.arange(1.0, 1 + rows.n_rows)
+    rows = replace(rows, dataset=replace(rows.dataset, weights=weights))
+
+    few = rows.thin(9)
+
+    # Weights, which are in proportion to places, name the rows.
+    first, last = few.weights[[0, -1]]
+    scale = (rows.n_rows - 1) / (last - first)
+    row_idxs = ((few.weights - first) * scale).round().astype(int)
+    assert few.n_rows == 9
+    assert few.dealt.fold_of.tolist() == rows.dealt.fold_of[row_idxs].tolist()
+    assert few.ladders == rows.ladders
+
+
+def test_rows_that_are_few_enough_are_not_thinned():
+    rows = dealt_rows(2)
+
+    assert rows.thin(rows.n_rows) is rows
+
+
+def test_rows_of_other_folds_are_marked():
+    held_out = dealt_rows(2).hold_out(4, 1)
+
+    marks = [held_out.mark_others(fold) for fold in (None, 1)]
+
+    assert marks[0].all()
+    assert held_out.row_idxs[~marks[1]].tolist() == held_out.folds[1].tolist()

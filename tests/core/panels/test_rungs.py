@@ -7,15 +7,15 @@ import pytest
 
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.panels.effort import EFFORTS
-from askless.core.panels.ladders import (
+from askless.core.panels.purchases import Shop
+from askless.core.panels.rows import PanelRows
+from askless.core.panels.rungs import (
     APART,
     STEPS,
     choose_rungs,
     drop_close_budgets,
     list_offer_prices,
 )
-from askless.core.panels.purchases import Shop
-from askless.core.panels.rows import PanelRows
 from askless.core.panels.search import SetSearch
 from tests.small import make_dataset
 

@@ -1,5 +1,7 @@
 """Sets of features: what each is worth, how they are made, and which are chosen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from askless.core.panels.sets import (
     find_pairs,
     improve_set,
     make_candidate_sets,
+    propose_sets,
     select_forward,
     swap_offers,
 )
@@ -56,6 +59,12 @@ def telling(shares, costs=None, n_rows=24, groups=(), members=()) -> SetSearch:
         for idx, cost in enumerate(costs)
     )
     return search_of(table_of(columns, targets, Catalogue(tuple(features), groups)))
+
+
+def choose(search: SetSearch, budgets, orders) -> list[tuple[int, ...]]:
+    """The sets that a search chooses among those that it proposes."""
+    proposals = finish(propose_sets(search, budgets, orders))
+    return finish(choose_sets(search, budgets, proposals))
 
 
 def interacting() -> SetSearch:
@@ -248,7 +257,7 @@ def test_chosen_sets_fit_and_are_never_worse_than_that_of_the_budget_before():
     search = telling([0.7, 0.95, 0.8, 0.6], costs=[5, 40, 10, 20])
     budgets = [5, 20, 40, 80]
 
-    chosen = finish(choose_sets(search, budgets, [(3, 2, 1, 0)]))
+    chosen = choose(search, budgets, [(3, 2, 1, 0)])
 
     losses = [search.loss(idx) for idx in chosen]
     prices = [search.shop.price(idx) for idx in chosen]
@@ -292,7 +301,7 @@ def test_pairs_are_not_looked_for_among_too_many_offers(monkeypatch):
 def test_small_budget_gets_the_pair_that_it_pays():
     search = exclusive_or([5, 10, 1, 1, 10, 1])
 
-    cheap, paid = finish(choose_sets(search, [19, 20], [range(6)]))
+    cheap, paid = choose(search, [19, 20], [range(6)])
 
     assert not {1, 4} <= set(cheap)
     assert {1, 4} <= set(paid)
@@ -382,7 +391,7 @@ def test_single_offer_that_is_no_better_is_passed_over():
 def test_chosen_set_may_be_a_single_dear_offer():
     search = telling([0.55, 0.55, 0.95], costs=[10, 10, 50])
 
-    chosen = finish(choose_sets(search, [20, 50], [(0, 1, 2)]))
+    chosen = choose(search, [20, 50], [(0, 1, 2)])
 
     assert chosen[-1] == (2,)
     assert 2 not in chosen[0]
@@ -394,7 +403,7 @@ def test_set_of_the_budget_before_is_kept_where_more_features_lose_more():
     known = {(): 1.0, (0,): 0.7, (1,): 0.7, (2,): 0.7, (0, 1): 0.2, (0, 1, 2): 0.6}
     search.losses = {frozenset(k): np.full(24, loss) for k, loss in known.items()}
 
-    chosen = finish(choose_sets(search, [15, 100], [(0, 1, 2)]))
+    chosen = choose(search, [15, 100], [(0, 1, 2)])
 
     assert [set(feature_idxs) for feature_idxs in chosen] == [{0, 1}, {0, 1}]
 
@@ -413,3 +422,96 @@ def test_set_of_the_budget_before_is_kept_only_where_it_is_better_by_more_than_l
 
     assert search.is_better((0,), (1,)) == is_kept
     assert not search.is_better((1,), (0,))
+
+
+def leave_out(search: SetSearch, fold: int = 0) -> SetSearch:
+    """The same search, where the rows of a fold have no say."""
+    return replace(search, left_out=fold)
+
+
+def test_rows_of_a_fold_have_no_say_in_a_search_without_it():
+    search = telling([0.9, 0.6])
+    fold, *others = search.held_out.folds
+    losses = np.full(24, 0.5)
+    losses[np.searchsorted(search.held_out.row_idxs, fold)] = 9.0
+    search.losses = {frozenset((0,)): losses, frozenset((1,)): np.full(24, 0.7)}
+
+    judged = leave_out(search)
+
+    assert len(others) == 3
+    assert search.loss((0,)) > search.loss((1,))
+    assert judged.loss((0,)) == pytest.approx(0.5)
+    assert judged.is_better((0,), (1,))
+    assert not search.is_better((0,), (1,))
+
+
+def test_sets_of_a_search_without_a_fold_are_chosen_by_other_folds_alone():
+    budgets, orders = [10, 20], [(0, 1, 2), (2, 1, 0)]
+    search = search_of_swaps(telling([0.8, 0.7, 0.6]), 3)
+    proposals = finish(propose_sets(search, budgets, orders))
+    finish(choose_sets(search, budgets, proposals))
+    told = dict(search.losses)
+    fold = np.searchsorted(search.held_out.row_idxs, search.held_out.folds[0])
+
+    def choose_if_fold_prefers(favourite: int) -> list[list[tuple[int, ...]]]:
+        """Let the rows of the fold lose least on sets with a feature."""
+        search.losses.clear()
+        for key, losses in told.items():
+            search.losses[key] = losses.copy()
+            search.losses[key][fold] = 0.0 if favourite in key else 99.0
+        searches = search, leave_out(search)
+        return [finish(choose_sets(each, budgets, proposals)) for each in searches]
+
+    (of_all, without), (of_all_too, without_too) = map(choose_if_fold_prefers, (0, 2))
+
+    assert without == without_too
+    assert of_all != of_all_too
+    assert (0,) in of_all
+    assert (2,) in of_all_too
+
+
+def test_search_without_a_fold_judges_only_sets_that_were_proposed():
+    search = telling([0.8, 0.9, 0.7, 0.6], costs=[5, 40, 10, 20])
+    budgets = [5, 20, 40, 75]
+    proposals = finish(propose_sets(search, budgets, [(3, 2, 1, 0)]))
+    finish(choose_sets(search, budgets, proposals))
+    known = set(search.losses)
+
+    for fold in range(4):
+        finish(choose_sets(leave_out(search, fold), budgets, proposals))
+
+    assert set(search.losses) == known
+
+
+def test_swaps_without_a_fold_pass_over_what_was_not_proposed():
+    search = telling([0.5, 0.95, 0.6])
+    search.row_losses((0,))
+    search.row_losses((2,))
+    judged = leave_out(search)
+
+    # The second feature alone, which nobody proposed, would be better.
+    assert swap_offers(judged, (0,), 10, (1, 2, 0)) == (0,)
+    assert set(search.losses) == {frozenset((0,)), frozenset((2,))}
+    search.row_losses((1,))
+    assert swap_offers(judged, (0,), 10, (1, 2, 0)) == (1,)
+
+
+def test_any_set_may_be_judged_by_a_search_of_all_rows():
+    search = telling([0.5, 0.95])
+
+    assert search.can_judge((0,))
+    assert not leave_out(search).can_judge((0,))
+    search.row_losses((0,))
+    assert leave_out(search).can_judge((0,))
+
+
+def test_forward_selection_is_made_once_and_remembered():
+    search = telling([0.6, 0.95, 0.8])
+    order = select_forward(search, 0.7, 30)
+    [key] = search.selected
+
+    search.selected[key] = (2,)
+
+    assert order != (2,)
+    assert select_forward(leave_out(search), 0.7, 30) == (2,)
+    assert select_forward(search, 0.7, 20) != (2,)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from askless.core.estimator.classifier import BudgetedBoostingClassifier
 from askless.core.model.ensemble import BudgetRange
 from askless.core.panels.effort import EFFORTS
-from askless.core.panels.ladders import fit_ladder
+from askless.core.panels.ladders import fit_ladders
 from askless.core.pipeline import parts
 from askless.core.pipeline.choosing import choose_parameters
 from askless.core.pipeline.comparison import compute_error_costs, number_groups
@@ -58,11 +58,11 @@ def test_every_part_has_panels_for_the_budgets_named_and_for_no_other(
 ):
     given = []
 
-    def fit(dataset, seed, named, *others):
+    def fit(rows, named, *others):
         given.append(named)
-        return fit_ladder(dataset, seed, named, *others)
+        return fit_ladders(rows, named, *others)
 
-    monkeypatch.setattr(parts, "fit_ladder", fit)
+    monkeypatch.setattr(parts, "fit_ladders", fit)
 
     finish(train(telling(), PARAMS, folds=folds, curve_budgets=named))
 

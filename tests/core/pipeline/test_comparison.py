@@ -17,6 +17,7 @@ from askless.core.pipeline.comparison import (
     compare_two_policies,
     compute_mean_saving,
     merge_ranges,
+    simulate_policy,
 )
 from tests.panels import make_ladder, make_stopping
 from tests.sessions import small_ensemble
@@ -211,8 +212,15 @@ def stopped(**changes):
     return replace(ensemble, panels=panels, **changes), rows
 
 
+def compare(pairs):
+    """Compare both policies under no budget and without a limit."""
+    budgets = 0, None
+    listed = [simulate_policy(*pair, budgets, BOTH[0], 0) for pair in pairs]
+    return finish(compare_two_policies(pairs, BOTH, budgets, 0, listed))
+
+
 def test_comparison_tells_what_each_policy_comes_to():
-    found = finish(compare_two_policies([stopped()], BOTH, (0, None), 0))
+    found = compare([stopped()])
 
     spends = dict(found.spends)
     assert found.budgets == (0, None)
@@ -227,10 +235,8 @@ def test_error_costs_count_in_place_of_errors():
     costly, _ = stopped(error_costs=((0.0, 3.0), (3.0, 0.0)))
 
     found = [
-        dict(finish(compare_two_policies([(one, rows)], BOTH, (0, None), 0)).losses)[
-            "panels"
-        ]
-        for one in (plain, costly)
+        dict(compare([(ensemble, rows)]).losses)["panels"]
+        for ensemble in (plain, costly)
     ]
 
     assert found[1] == pytest.approx([3 * one for one in found[0]])

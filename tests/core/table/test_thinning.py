@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.codes.thinning import thin_classes
+from askless.core.codes.thinning import sample_classes, thin_classes
 from askless.core.table.dataset import ClassLabel, Dataset
 
 
@@ -80,3 +80,13 @@ def test_class_without_rows_stays_without():
 
     assert np.bincount(few.targets, minlength=3)[1] == 0
     assert few.n_samples == 12
+
+
+@pytest.mark.parametrize("most", [12, 20, 40])
+def test_sample_says_which_rows_it_has(most):
+    dataset = rows_of(30, 10)
+
+    few, row_idxs = sample_classes(dataset, most)
+
+    assert row_idxs.tolist() == few.values[:, 0].astype(int).tolist()
+    np.testing.assert_array_equal(few.weights, thin_classes(dataset, most).weights)

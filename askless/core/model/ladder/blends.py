@@ -6,7 +6,7 @@ known features, tables leave out its factor.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -20,6 +20,9 @@ from askless.core.model.ranges import Number, Numbers
 
 # Log odds are clipped to this size.
 MAX_LOGIT = 30.0
+
+# Draws of frequencies that are remembered: those of all folds are the same.
+MAX_WAVES = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +47,7 @@ class Trees(Arrays):
         the rows of training that did.
         """
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        scores = np.empty((len(rows), self.starts.size))
-        scores[:] = self.starts
+        scores = np.repeat(self.starts[None], len(rows), axis=0)
         if is_hidden is None:
             is_hidden = np.zeros(values.shape[-1], np.bool_)
         kernels.add_trees(rows, is_hidden, self.served, scores)
@@ -99,6 +101,7 @@ class KernelRidge(Arrays, Derived):
         return logits
 
 
+@lru_cache(MAX_WAVES)
 def draw_waves(n_columns: int, n_waves: int, seed: int) -> FloatArray:
     """Draw the frequencies of random Fourier features; (n_columns, n_waves).
 
@@ -115,6 +118,7 @@ def draw_waves(n_columns: int, n_waves: int, seed: int) -> FloatArray:
     waves: FloatArray = np.hstack(blocks)[:, :n_waves]
     # Dividing by the widths makes the mixture.
     waves /= np.abs(generator.normal(size=n_waves))
+    waves.flags.writeable = False
     return waves
 
 

@@ -1,13 +1,13 @@
 """Fit the blend of a panel: predictors of its features, weighted on held-out rows."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from askless.core.arrays import FloatArray, IntArray, round_digits
+from askless.core.arrays import FloatArray, IntArray, evenly_spaced, round_digits
 from askless.core.model.ladder.blends import Blend, to_chances
 from askless.core.model.ladder.columns import Columns
 from askless.core.model.ladder.panels import Panel
@@ -41,66 +41,101 @@ TREES, KERNEL, LOGISTIC, TABLES = 0.4, 0.4, 0.2, 0.2
 PRIOR_COUNT = 10.0
 
 
+class BlendedPanel(NamedTuple):
+    """A panel with its log odds of held-out rows."""
+
+    panel: Panel
+    #: (n_judges, n_outputs), by predictors not fitted to the row
+    logits: FloatArray
+
+
 class FittedPanels(NamedTuple):
     """Panels in the order of preference, with their log odds of held-out rows."""
 
     panels: tuple[Panel, ...]
     #: (n_panels, n_judges, n_outputs), by predictors not fitted to the row
     logits: FloatArray
-    held_out: HeldOut
     #: the columns that the panels read
     space: Columns
 
 
-def make_panel(
+def make_panels(
     rows: PanelRows,
-    space: Columns,
+    spaces: Mapping[int | None, Columns],
     feature_idxs: Sequence[int],
     recipe: Recipe,
     held_out: HeldOut,
     tables: HeldOutTables | None = None,
-) -> tuple[Panel, FloatArray]:
-    """Fit the blend of a set of features, weighted on held-out rows.
+) -> dict[int | None, BlendedPanel]:
+    """Fit the blend of a set of features for some ladders, weighted on held-out rows.
 
-    `space` has the columns of these features and more. Returns the panel, and the log
-    odds (n_judges, n_outputs) of held-out rows by predictors not fitted to them.
+    `spaces` has the columns of each ladder, those of these features and more. A ladder
+    is named by the fold that it has not seen, None for that of all rows. Its blend has
+    the predictors without this fold, weighted on the rows of the other folds.
     """
-    idxs, judges = tuple(feature_idxs), (held_out.targets, held_out.weights)
+    idxs = tuple(feature_idxs)
     if not idxs:
-        logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
-        return Panel((), mean_log_loss(logits, *judges), frozenset(), rises=()), logits
+        return {
+            left_out: predict_by_shares(rows, held_out, left_out) for left_out in spaces
+        }
     growths = [
         make_growth_settings(rows, *settings)._replace(seed=rows.seed + number)
         for number, settings in enumerate(recipe.ensembles)
     ]
-    grown = [fit_trees(rows, idxs, growth) for growth in growths]
     by_fold = [grow_folds(rows, idxs, growth, held_out) for growth in growths]
-    columns = space.take(idxs)
-    ridges = list(fit_ridges(rows, columns, grown[0].gains, recipe, held_out))
-    predicted = [score_trees(by_fold, held_out), *(ridge.logits for _, ridge in ridges)]
-    shares = [TREES, *(share for share, _ in ridges)]
+    columns = next(iter(spaces.values())).take(idxs)
+    gains = np.mean([grown.gains for grown in by_fold[0]], axis=0)
+    shared = list(fit_ridges(rows, columns, gains, recipe, held_out))
+    ridges = [ridge for _, ridge in shared]
+    predicted = [score_trees(by_fold, held_out), *(ridge.logits for ridge in ridges)]
+    shares = [TREES, *(share for share, _ in shared)]
     if tables is not None:
         predicted.append(tables.predict(idxs))
         shares.append(TABLES)
     priors = np.array(shares) / sum(shares)
-    weights = fit_weights(np.array(predicted), *judges, priors, PRIOR_COUNT)
-    weights = round_digits(weights, DIGITS)
-    logits = np.einsum("p,pnk->nk", weights, predicted)
-    loss = mean_log_loss(logits, *judges)
-    own = [ridge for _, ridge in ridges]
-    fitted = HeldOutBlend(columns, by_fold, own, weights, tables, idxs)
-    blend = Blend(
-        columns,
-        merge_ensembles(rows, idxs, grown),
-        tuple(ridge.ridge for _, ridge in ridges),
-        weights[: 1 + len(ridges)],
+    fitted = HeldOutBlend(
+        columns, by_fold, ridges, np.array(predicted), priors, tables, idxs
     )
-    if tables is not None and weights[-1] > 0:
-        member = TableMember(tables.whole, idxs)
-        blend = replace(blend, tables=member, tables_weight=float(weights[-1]))
     may_lack = frozenset(np.flatnonzero(rows.coarse.has_missing).tolist())
-    rises = measure_rises(rows, idxs, fitted, held_out, logits)
-    return Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises), logits
+    rises = measure_rises(rows, idxs, fitted, held_out)
+    panels = {}
+    for left_out, space in spaces.items():
+        if left_out is None:
+            grown = [fit_trees(rows, idxs, growth) for growth in growths]
+        else:
+            grown = [trees_by_fold[left_out] for trees_by_fold in by_fold]
+        weights = fitted.weigh(held_out, left_out)
+        blend = Blend(
+            space.take(idxs),
+            merge_ensembles(rows, idxs, grown),
+            tuple(ridge.without(left_out) for ridge in ridges),
+            weights[: 1 + len(ridges)],
+        )
+        if tables is not None and weights[-1] > 0:
+            member = TableMember(tables.without(left_out), idxs)
+            blend = replace(blend, tables=member, tables_weight=float(weights[-1]))
+        logits = fitted.predict(weights)
+        loss = average_others(logits, held_out, left_out)
+        panel = Panel(idxs, loss, may_lack & frozenset(idxs), blend, rises)
+        panels[left_out] = BlendedPanel(panel, logits)
+    return panels
+
+
+def predict_by_shares(
+    rows: PanelRows, held_out: HeldOut, left_out: int | None
+) -> BlendedPanel:
+    """Return the panel without features, which predicts the class shares."""
+    logits = np.tile(rows.starts, (held_out.row_idxs.size, 1))
+    loss = average_others(logits, held_out, left_out)
+    return BlendedPanel(Panel((), loss, frozenset(), rises=()), logits)
+
+
+def average_others(
+    logits: FloatArray, held_out: HeldOut, left_out: int | None
+) -> float:
+    """Return the mean log-loss of the held-out rows of other folds than one."""
+    some = held_out.mark_others(left_out)
+    return mean_log_loss(logits[some], held_out.targets[some], held_out.weights[some])
 
 
 def score_trees(
@@ -151,12 +186,32 @@ class HeldOutBlend(NamedTuple):
     #: by ensemble and fold
     trees: list[list[GrownTrees]]
     ridges: list[HeldOutRidge]
-    weights: FloatArray
+    #: (n_predictors, n_judges, n_outputs), log odds of the held-out rows
+    predicted: FloatArray
+    #: (n_predictors,), the weights of no rows
+    priors: FloatArray
     tables: HeldOutTables | None
     feature_idxs: tuple[int, ...]
 
+    def weigh(self, held_out: HeldOut, left_out: int | None) -> FloatArray:
+        """Return the weights by the held-out rows of other folds; (n_predictors,)."""
+        some = held_out.mark_others(left_out)
+        judges = held_out.targets[some], held_out.weights[some]
+        predicted = self.predicted[:, some]
+        weights = fit_weights(predicted, *judges, self.priors, PRIOR_COUNT)
+        return round_digits(weights, DIGITS)
+
+    def predict(self, weights: FloatArray) -> FloatArray:
+        """Return the weighted log odds of the held-out rows; (n_judges, n_outputs)."""
+        logits: FloatArray = np.einsum("p,pnk->nk", weights, self.predicted)
+        return logits
+
     def hide(
-        self, feature_idxs: Sequence[int], fold: int, row_idxs: IntArray
+        self,
+        weights: FloatArray,
+        feature_idxs: Sequence[int],
+        fold: int,
+        row_idxs: IntArray,
     ) -> FloatArray:
         """Return log odds, (n_rows, n_outputs), of a fold without some features."""
         is_hidden = np.zeros(self.trees[0][fold].gains.size, np.bool_)
@@ -171,7 +226,7 @@ class HeldOutBlend(NamedTuple):
         if self.tables is not None:
             known = [idx for idx in self.feature_idxs if not is_hidden[idx]]
             logits.append(self.tables.score(known, fold, row_idxs))
-        blended: FloatArray = np.einsum("p,pnk->nk", self.weights, np.array(logits))
+        blended: FloatArray = np.einsum("p,pnk->nk", weights, np.array(logits))
         return blended
 
 
@@ -180,18 +235,18 @@ def measure_rises(
     feature_idxs: tuple[int, ...],
     fitted: HeldOutBlend,
     held_out: HeldOut,
-    logits: FloatArray,
 ) -> tuple[float, ...]:
     """Measure the rise of the held-out loss without each feature, at least 0.
 
     The members of a bundle are hidden together, and share the rise of the loss.
-    `logits` (n_judges, n_outputs) are those with all features known.
     """
-    # Hiding takes time for each feature, so more features get fewer rows.
-    step = max(1, round(held_out.row_idxs.size * len(feature_idxs) / RISE_ROWS))
-    is_judge = np.zeros(rows.n_rows, np.bool_)
-    is_judge[held_out.row_idxs[::step]] = True
-    by_fold = [fold[is_judge[fold]] for fold in held_out.folds]
+    weights = fitted.weigh(held_out, None)
+    logits = fitted.predict(weights)
+    # Hiding takes time for each feature, so more features get fewer folds, then rows.
+    most = max(RISE_ROWS // len(feature_idxs), 1)
+    sizes = np.cumsum([fold.size for fold in held_out.folds])
+    by_fold = held_out.folds[: 1 + int(np.searchsorted(sizes, most))]
+    by_fold = [fold[evenly_spaced(fold.size, most)] for fold in by_fold]
     row_idxs = np.concatenate(by_fold)
     judges = rows.targets[row_idxs], rows.weights[row_idxs]
     # Compared on the same rows; `logits` has the place of a row among all held out.
@@ -201,7 +256,7 @@ def measure_rises(
     rises = dict.fromkeys(feature_idxs, 0.0)
     for together in group_bundles(rows, feature_idxs):
         hidden = [
-            fitted.hide(together, fold, fold_rows)
+            fitted.hide(weights, together, fold, fold_rows)
             for fold, fold_rows in enumerate(by_fold)
         ]
         rise = max(mean_log_loss(np.concatenate(hidden), *judges) - before, 0.0)

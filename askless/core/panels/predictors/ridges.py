@@ -50,7 +50,8 @@ class HeldOutRidge(NamedTuple):
 
     #: (n_judges, n_outputs), log odds
     logits: FloatArray
-    ridge: KernelRidge | LogisticRidge
+    #: returns the ridge of the rows without a fold, or of all rows
+    without: Callable[[int | None], KernelRidge | LogisticRidge]
     #: returns the same for some rows of a fold with columns hidden; (n_some, n_outputs)
     hide: Callable[[HiddenColumns, int, IntArray], FloatArray]
 
@@ -113,23 +114,25 @@ def fit_kernel(
     best = min(range(len(linked)), key=lambda idx: linked[idx].loss)
     by_fold, (_, logits, slope, start) = by_penalty[best], linked[best]
     offsets = start + slope * means
-    kernel_ridge = KernelRidge(
-        kind="laplace",
-        width=width,
-        seed=rows.seed,
-        stretches=basis.stretches,
-        coefficients=round_digits(ridge.coefficients(basis.penalties[best]), DIGITS),
-        offsets=offsets,
-        slope=slope,
+    first = KernelRidge(
+        "laplace", width, rows.seed, basis.stretches, by_fold[0], offsets, slope
     )
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
-        features = wave_features(hidden.fill(columns[row_idxs]), kernel_ridge.waves)
-        votes = (features * kernel_ridge.compute_damping(hidden)) @ by_fold[fold]
+        features = wave_features(hidden.fill(columns[row_idxs]), first.waves)
+        votes = (features * first.compute_damping(hidden)) @ by_fold[fold]
         logits: FloatArray = slope * votes + offsets
         return logits
 
-    return HeldOutRidge(logits, kernel_ridge, hide)
+    def without(left_out: int | None) -> KernelRidge:
+        coefficients = (
+            ridge.coefficients(basis.penalties[best])
+            if left_out is None
+            else by_fold[left_out]
+        )
+        return replace(first, coefficients=round_digits(coefficients, DIGITS))
+
+    return HeldOutRidge(logits, without, hide)
 
 
 def sample_median_distance(columns: FloatArray) -> float:
@@ -201,14 +204,19 @@ def fit_logistic(
             least, best = loss, (judged, penalty, by_fold)
     assert best is not None, "some penalty has a finite loss"
     judged, penalty, by_fold = best
-    whole = solve_logistic(rows, columns, penalty, start=last)
-    coefficients = round_digits(whole.coefficients, DIGITS)
+
+    def without(left_out: int | None) -> LogisticRidge:
+        if left_out is None:
+            fitted = solve_logistic(rows, columns, penalty, start=last)
+        else:
+            fitted = by_fold[left_out]
+        return replace(fitted, coefficients=round_digits(fitted.coefficients, DIGITS))
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
         fitted, filled = by_fold[fold], hidden.fill(columns[row_idxs])
         return fitted.logits(filled, fitted.compute_damping(hidden))
 
-    return HeldOutRidge(judged, replace(whole, coefficients=coefficients), hide)
+    return HeldOutRidge(judged, without, hide)
 
 
 def solve_logistic(

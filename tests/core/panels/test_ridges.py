@@ -124,6 +124,17 @@ def test_squares_are_those_of_distances():
     np.testing.assert_allclose(compute_squared_distances(columns), expected, atol=1e-12)
 
 
+def test_equal_rows_have_no_distance_by_rounding():
+    kinds = np.random.default_rng(0).normal(0.0, 20.0, (18, 27))
+    numbers = np.random.default_rng(1).integers(0, 18, 300)
+
+    squares = compute_squared_distances(kinds[numbers])
+
+    is_equal = numbers[:, None] == numbers
+    assert (squares[is_equal] == 0.0).all()
+    assert (squares[~is_equal] > 1.0).all()
+
+
 @pytest.mark.parametrize(
     ("places", "expected"),
     [([0, 3, 3], 3.0), ([0, 1, 3, 3], 2.0), ([2, 2], 1.0), ([5], 1.0)],

@@ -41,6 +41,9 @@ MOST_PRODUCTS = 1 << 21
 # Width of the kernel in medians of the distances.
 WIDTH = 1.0 / 0.6
 
+# Squared distances below this share of the squared lengths may be rounding.
+ROUNDING = 1e-12
+
 # Rows whose distances give the median.
 N_DISTANCES = 500
 
@@ -78,12 +81,15 @@ def compute_median_distance(squares: FloatArray) -> float:
 
 
 def compute_squared_distances(columns: FloatArray) -> FloatArray:
-    """Return the squared distance between each two rows, (n_rows, n_rows)."""
+    """Return the squared distance between each two rows, (n_rows, n_rows).
+
+    What may be rounding is 0: else equal rows would seem to differ, and where most rows
+    are equal, their median distance would be one of rounding.
+    """
     lengths = (columns**2).sum(axis=1)
-    distances = lengths[:, None] + lengths - 2.0 * columns @ columns.T
-    # Rounding may leave them slightly negative.
-    positive: FloatArray = np.maximum(distances, 0.0)
-    return positive
+    sums = lengths[:, None] + lengths
+    distances = sums - 2.0 * columns @ columns.T
+    return np.where(distances > ROUNDING * sums, distances, 0.0)
 
 
 def fit_kernel(

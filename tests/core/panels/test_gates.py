@@ -287,3 +287,20 @@ def test_bundle_of_one_number_gates_by_its_values() -> None:
     others = [found.offer for found in gates.list_candidates(count(dataset), used)]
     assert offers == [(1,), (0,)]
     assert others == [(1,)]
+
+
+def test_rows_behind_a_way_of_few_rows_gain_nothing() -> None:
+    rows = count(multiplex(200, 0))
+    ways = np.arange(200) // 2 % 2
+    ways[:10] = 2
+    split = Split((0,), "codes", np.array([0.0, 1.0, 2.0]))
+    everyone = np.arange(200)
+    growing = Growing(0, everyone, (), np.empty((0, 0)), np.empty(0))
+    folds = [np.arange(0, 200, 2), np.arange(1, 200, 2)]
+
+    [gains] = gates.measure_gains(
+        rows, growing, [Candidate(split, ways, (0,))], folds, rows.shrink
+    )
+
+    assert (gains[:10] == 0).all()
+    assert (gains[10:] != 0).all()

@@ -81,7 +81,7 @@ def test_any_number_of_processes_makes_the_same_model(checked, alone, n_processe
 
 
 def test_ladders_fitted_together_are_the_same_in_any_number_of_processes():
-    checked = CheckedTable(mixed(3, n_samples=60), None, ())
+    checked = CheckedTable(mixed(3, n_samples=130), None, ())
     params = BoostParams("auto", rounds=3, effort="fast")
     spec = replace(PLAIN, boost=params, folds=4)
 

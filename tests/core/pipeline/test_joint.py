@@ -17,6 +17,7 @@ from askless.core.pipeline.parts import PartJob, RunningParts, run_part_job
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import (
     LEAST_JOINT,
+    LEAST_ROWS,
     choose_folds,
     fits_jointly,
     list_parts,
@@ -105,20 +106,32 @@ def test_few_folds_and_a_selection_let_each_part_fit_its_own(monkeypatch, spec):
 
 
 @pytest.mark.parametrize(
-    ("spec", "expected"),
+    ("spec", "n_features", "expected"),
     [
-        (JOINT, True),
-        (replace(JOINT, folds=5), True),
-        (replace(JOINT, folds=LEAST_JOINT - 1), False),
-        (replace(JOINT, folds=0), False),
-        (SELECTING, False),
-        (BOOSTED, False),
+        (JOINT, 2, True),
+        (replace(JOINT, folds=5), 2, True),
+        (replace(JOINT, folds=LEAST_JOINT - 1), 2, False),
+        (replace(JOINT, folds=0), 2, False),
+        (SELECTING, 2, False),
+        (BOOSTED, 2, False),
+        # Of 80 rows.
+        (JOINT, 80 // LEAST_ROWS, True),
+        (JOINT, 80 // LEAST_ROWS + 1, False),
     ],
 )
-def test_panels_are_fitted_jointly_where_there_are_folds_enough_to_judge(
-    spec, expected
+def test_panels_are_fitted_jointly_where_folds_and_rows_are_enough(
+    spec, n_features, expected
 ):
-    assert fits_jointly(folds_of(spec), spec) == expected
+    assert fits_jointly(folds_of(spec), spec, n_features) == expected
+
+
+def test_few_rows_of_many_features_let_each_part_fit_its_own(monkeypatch):
+    fitted = watch_ladders(monkeypatch)
+    dataset = table_of([*telling().values.T, np.arange(80)], telling().targets)
+
+    finish(train(CheckedTable(dataset, None, ()), JOINT))
+
+    assert fitted == [(60, 1)] * 4 + [(80, 1)]
 
 
 def test_folds_that_no_validation_needs_still_judge(monkeypatch):

@@ -202,8 +202,6 @@ def price_purchases(position: Position, idxs: list[int]) -> tuple[int, int]:
     """
     catalogue = position.ensemble.catalogue
     spend, _ = buy(catalogue, compute_paid(catalogue, position.state), idxs)
-    if not catalogue.groups:
-        return len(idxs), spend
     is_bundled = catalogue.is_bundled[idxs]
     bundles = np.unique(catalogue.group_idxs[idxs][is_bundled])
     return int((~is_bundled).sum()) + bundles.size, spend

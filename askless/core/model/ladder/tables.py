@@ -103,8 +103,9 @@ class PartTables(Arrays, Derived):
         A value that is not known has none, nor a missing one that says nothing.
         """
         coded = np.empty(values.shape, np.int64)
-        rows = np.ascontiguousarray(values)
-        kernels.code_cells(rows, np.ascontiguousarray(is_known), self.cells, coded)
+        # A copy of what is known: kernels are compiled for arrays that can be written.
+        rows, is_known = np.ascontiguousarray(values), is_known.copy()
+        kernels.code_cells(rows, is_known, self.cells, coded)
         return coded
 
     def list_ways(self, values: FloatArray) -> IntArray:

@@ -23,8 +23,8 @@ VARIABLES = (
     "MKL_NUM_THREADS",
     "LOKY_MAX_CPU_COUNT",
 )
-# What makes numba write code for a processor with AVX2 alone, on any machine. Its name
-# alone would leave the features of the machine, so both are set.
+# These make numba write code for a processor with AVX2 alone, on any machine. Its name
+# by itself would leave the features of the machine.
 AVX2 = {
     "NUMBA_CPU_NAME": "haswell",
     "NUMBA_CPU_FEATURES": "+64bit,+avx,+avx2,+bmi,+bmi2,+cmov,+crc32,+cx16,+cx8,+f16c"

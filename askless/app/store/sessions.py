@@ -38,7 +38,7 @@ IS_LATER = sa.tuple_(*BY_CHANGE) > sa.tuple_(
 TURN = sa.text("SELECT pg_advisory_xact_lock(:turn)")
 REFUND = sessions.update().where(IS_IT).values(spent=sessions.c.spent - AMOUNT)
 CHANGING = ("state", "document", "version", "updated_at")
-# What other statements of the transaction, or this one, may have set.
+# Other statements of the transaction, or this one, may have set these.
 SET_BEFORE = ("spent", "held", "budget_limit", "price_list_id")
 HOLD = (
     sessions.update()

@@ -100,8 +100,9 @@ def fit_ladders(
     predictor without a fold judges this fold for the ladder of all rows and predicts in
     the ladder without it. Which sets, weights of predictors, questions and stops a
     ladder without a fold has is decided by the other folds alone. Classes of its fold
-    have a say only in which sets are proposed, and through predictors that judge other
-    folds (compare Tsamardinos et al. 2018, where no predictor is fitted anew either).
+    have a say only in which sets are proposed, in leaf limits, penalties and rises, and
+    through predictors that judge other folds (compare Tsamardinos et al. 2018, where no
+    predictor is fitted anew either).
     docs/mathematics.md has what that does to the figures.
     """
     settings = EFFORTS[effort]

@@ -164,7 +164,7 @@ def join_offers(offers: Iterable[Sequence[int]]) -> tuple[int, ...]:
 
 
 class Proposals(NamedTuple):
-    """What the sets of budgets are chosen from."""
+    """The candidates that the sets of budgets are chosen from."""
 
     #: by budget, each list in the same order of makers
     pool: list[list[tuple[int, ...]]]

@@ -223,7 +223,7 @@ def test_rises_are_of_as_many_rows_as_are_worth_it(monkeypatch):
     monkeypatch.setattr(blending, "RISE_ROWS", 40)
     rows = random_rows(3, 2, 60)
     held_out = rows.hold_out(3, 99)
-    # Of two features twenty rows, which are those of the first fold.
+    # Two features are measured on twenty rows, those of the first fold.
     its, idxs = held_out.folds[0], (4, 0)
 
     panel, logits = make_panel(rows, idxs, LIGHT, held_out)

@@ -114,7 +114,7 @@ def test_few_folds_and_a_selection_let_each_part_fit_its_own(monkeypatch, spec):
         (replace(JOINT, folds=0), 2, False),
         (SELECTING, 2, False),
         (BOOSTED, 2, False),
-        # Of 80 rows.
+        # The table has 80 rows.
         (JOINT, 80 // LEAST_ROWS, True),
         (JOINT, 80 // LEAST_ROWS + 1, False),
     ],

@@ -10,6 +10,7 @@ from askless.core.kernels.newton import (
     grow_tree,
     leaf_of,
     leaf_score,
+    write_steps,
 )
 
 # Constants of SplitMix64 (Steele, Lea and Flood 2014).
@@ -104,7 +105,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     n_outputs, n_rows = out_scores.shape
     state = np.full(1, np.uint64(growth.seed))
     is_open = np.ones(table.codes.shape[0], np.bool_)
-    members = np.flatnonzero(weights > 0)
+    members, others = np.flatnonzero(weights > 0), np.flatnonzero(weights <= 0)
     is_drawn = np.ones(members.shape[0], np.bool_)
     derivatives = Derivatives(np.zeros(n_rows), np.zeros(n_rows))
     sizes = np.zeros((growth.rounds, n_outputs), np.int64)
@@ -123,10 +124,13 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
                 out_trees.steps[number, output],
             )
             tree = TreeRoom(nodes, steps, out_trees.gains)
-            size = grow_tree(table, rows, derivatives, growth, is_open, tree)
+            bounds = grow_tree(table, rows, derivatives, growth, is_open, tree)
+            size = bounds.shape[0] - 1
             sizes[number, output] = size
-            for row in range(n_rows):
-                moves[output, row] = steps[leaf_of(table, row, size, nodes)]
+            write_steps(rows, derivatives, bounds, growth, steps, moves[output])
+            for undrawn in (members[~is_drawn], others):
+                for row in undrawn:
+                    moves[output, row] = steps[leaf_of(table, row, size, nodes)]
         # After all outputs, since a round's chances are those before it.
         for output in range(n_outputs):
             for row in range(n_rows):

@@ -88,19 +88,23 @@ def count_codes(table, column):
 
 @kernel
 def sum_leaf(table, is_open, rows, derivatives, out_sums):
-    """Sum gradients, slopes and rows by code of each open column."""
-    for column in range(is_open.shape[0]):
-        if not is_open[column]:
-            continue
-        codes, sums = table.codes[column], out_sums[column]
-        sums[: count_codes(table, column)] = 0.0
-        sums[LOST] = 0.0
-        for place in range(rows.shape[0]):
-            row = rows[place]
-            code = codes[row]
-            sums[code, GRADIENT] += derivatives.gradients[row]
-            sums[code, SLOPE] += derivatives.slopes[row]
-            sums[code, ROWS] += 1.0
+    """Sum gradients, slopes and rows by code of each open column.
+
+    Column by column within a row: sums of one column after another would wait for one
+    another where rows share a code.
+    """
+    columns = np.flatnonzero(is_open)
+    for column in columns:
+        out_sums[column, : count_codes(table, column)] = 0.0
+        out_sums[column, LOST] = 0.0
+    for place in range(rows.shape[0]):
+        row = rows[place]
+        gradient, slope = derivatives.gradients[row], derivatives.slopes[row]
+        for column in columns:
+            code = table.codes[column, row]
+            out_sums[column, code, GRADIENT] += gradient
+            out_sums[column, code, SLOPE] += slope
+            out_sums[column, code, ROWS] += 1.0
 
 
 @kernel
@@ -181,37 +185,47 @@ def goes_below(code, node):
 @kernel
 def partition_leaf(table, rows, node):
     """Reorder the rows of a leaf, those below its node first; return their number."""
-    codes = table.codes[node[READS]]
-    above = np.empty_like(rows)
+    codes, is_below = table.codes[node[READS]], np.empty(N_COARSE, np.int64)
+    for code in range(N_COARSE):
+        is_below[code] = goes_below(code, node)
+    # Read from a copy: to read what was written just now would wait.
+    leaf_rows, above = rows.copy(), np.empty_like(rows)
     n_below, n_above = 0, 0
-    for row in rows:
-        if goes_below(codes[row], node):
-            rows[n_below] = row
-            n_below += 1
-        else:
-            above[n_above] = row
-            n_above += 1
+    # Each row is written to both sides and counted on one: nothing to guess.
+    for row in leaf_rows:
+        step = is_below[codes[row]]
+        rows[n_below], above[n_above] = row, row
+        n_below += step
+        n_above += 1 - step
     for place in range(n_above):
         rows[n_below + place] = above[place]
     return n_below
 
 
 @kernel
-def write_steps(rows, derivatives, bounds, growth, out_steps):
-    """Write the Newton step of each leaf; bounds: (n_leaves, 2), ranges of `rows`."""
+def write_steps(rows, derivatives, bounds, growth, out_steps, out_moves):
+    """Write the Newton step of each leaf, and that of each of its rows.
+
+    bounds: (n_leaves, 2), ranges of `rows`. out_moves: as long as all rows.
+    """
     for leaf in range(bounds.shape[0]):
         gradient, slope = 0.0, 0.0
-        for place in range(bounds[leaf, 0], bounds[leaf, 1]):
-            gradient += derivatives.gradients[rows[place]]
-            slope += derivatives.slopes[rows[place]]
-        out_steps[leaf] = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
+        leaf_rows = rows[bounds[leaf, 0] : bounds[leaf, 1]]
+        for row in leaf_rows:
+            gradient += derivatives.gradients[row]
+            slope += derivatives.slopes[row]
+        step = growth.rate * gradient / (slope + growth.l2 + LEAST_SLOPE)
+        out_steps[leaf] = step
+        for row in leaf_rows:
+            out_moves[row] = step
 
 
 @kernel
 def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
-    """Grow a tree, splitting the leaf of largest gain first; return how many nodes.
+    """Grow a tree, splitting the leaf of largest gain first; return its leaves' bounds.
 
-    rows: positions of the training rows, which are reordered.
+    rows: positions of the training rows, which are reordered by leaf; the bounds,
+    (n_leaves, 2), are the ranges of each.
 
     A tree of three leaves; leaf 0 is everything at first::
 
@@ -256,8 +270,7 @@ def grow_tree(table, rows, derivatives, growth, is_open, out_tree):
                 gains[leaf_idx] = choose_split(
                     table, is_open, sums[leaf_idx], growth, splits[leaf_idx]
                 )
-    write_steps(rows, derivatives, bounds[: node + 1], growth, out_tree.steps)
-    return node
+    return bounds[: node + 1]
 
 
 @kernel

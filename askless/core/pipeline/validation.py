@@ -315,6 +315,8 @@ def thin_for_calibration(rows: Dataset, n_outputs: int) -> Dataset:
     most `MAX_NUMBERS` votes.
     """
     n_few = min(rows.n_samples, MAX_ROWS, max(1, MAX_NUMBERS // n_outputs))
+    if n_few == rows.n_samples:
+        return rows
     return rows.take(np.linspace(0, rows.n_samples - 1, n_few).round().astype(np.int64))
 
 

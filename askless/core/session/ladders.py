@@ -1,5 +1,7 @@
 """A case on a ladder of panels has a panel that predicts, and panels it can buy."""
 
+import weakref
+
 import numpy as np
 
 from askless.core import kernels
@@ -226,12 +228,31 @@ def make_standing(
     )
 
 
+#: by panel: log odds, (n_rows, n_outputs), and which rows have them, (n_rows,)
+KeptLogits = dict[int, tuple[FloatArray, BoolArray]]
+
+
 class LogitCache:
     """Log odds of rows by panels; those of whole panels are computed once."""
 
-    def __init__(self, ensemble: Ensemble, values: FloatArray) -> None:
-        self.ladder, self.values = ladder_of(ensemble), values
-        self.kept: dict[int, tuple[FloatArray, BoolArray]] = {}
+    def __init__(
+        self, ladder: PanelLadder, values: FloatArray, kept: KeptLogits
+    ) -> None:
+        self.ladder, self.values, self.kept = ladder, values, kept
+
+    @classmethod
+    def share(cls, ensemble: Ensemble, values: FloatArray) -> "LogitCache":
+        """Return a cache that has what was computed for the same rows before.
+
+        A validation plays the same rows by several policies. Only the last rows of a
+        ladder are kept, and no longer than they are in use.
+        """
+        ladder = ladder_of(ensemble)
+        last = ladder.last_rows
+        if not last or last[0]() is not values:
+            kept: KeptLogits = {}
+            last[:] = weakref.ref(values, lambda _: kept.clear()), kept
+        return cls(ladder, values, last[1])
 
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""

@@ -91,7 +91,8 @@ def simulate_block(
         rows = slice(start, start + n_at_once)
         walks = simulate(
             ensemble,
-            block.values[rows],
+            # The same rows are known again by their array, which a slice hides.
+            block.values if n_at_once >= n_rows else block.values[rows],
             played.budgets,
             played.policy,
             played.seed,

@@ -76,6 +76,11 @@ class PanelLadder(Arrays, Derived):
     emptiness: Emptiness | None = None
 
     @cached_property
+    def last_rows(self) -> list[Any]:
+        """The values of rows predicted last, and their log odds; see `LogitCache`."""
+        return []
+
+    @cached_property
     def n_read(self) -> int:
         """One more than the last feature that some panel reads."""
         return 1 + max(max(panel.feature_idxs, default=-1) for panel in self.panels)

@@ -26,7 +26,7 @@ from askless.core.session.ladders import (
     price_wait,
 )
 from askless.core.session.policies.panels import PanelPolicy
-from askless.core.session.policies.sample import uniforms
+from askless.core.session.policies.sample import draw_blocks, uniforms
 from askless.core.session.policy import Outlook, PlanLeft, Step
 from askless.core.session.position import Position, cached_once
 from askless.core.session.rows.walks import SimulatedRows
@@ -142,9 +142,11 @@ class Adaptive(PanelPolicy):
         """Return the rows of each of the two rules that are mixed."""
         aim = simulated.aims[column] if simulated.aims else None
         mixture = choose_mixture(rules_of(ensemble), aim)
-        picks = np.array(
-            [draw_rule(mixture, simulated.seed, stream) for stream in simulated.streams]
-        )
+        picks = np.full(len(simulated.streams), mixture.rule)
+        if mixture.share > 0:
+            everyone = np.ones(picks.size, np.bool_)
+            drawn = draw_blocks(simulated.seed, simulated.streams, lambda: everyone)
+            picks += next(drawn)[:, 0] < mixture.share
         return [np.flatnonzero(picks == pick) for pick in np.unique(picks)]
 
     def split_asked(

@@ -195,7 +195,7 @@ class PanelPolicy(OddsPolicy):
         same cells are missing.
         """
         ends = make_ends(ensemble, simulated, simulated.budgets.size)
-        cache = LogitCache(ensemble, simulated.values)
+        cache = LogitCache.share(ensemble, simulated.values)
         for column in range(simulated.budgets.size):
             for branch, is_end in self.follow(ensemble, simulated, column, cache):
                 if not is_end:
@@ -258,7 +258,7 @@ class PanelPolicy(OddsPolicy):
     def trace(self, ensemble: Ensemble, simulated: SimulatedRows) -> Iterator[Traces]:
         """Simulate the same sessions step by step; yields traces budget by budget."""
         cache, n_rows = (
-            LogitCache(ensemble, simulated.values),
+            LogitCache.share(ensemble, simulated.values),
             simulated.values.shape[0],
         )
         for column in range(simulated.budgets.size):
@@ -286,12 +286,14 @@ def split_branch(
     Rows stay together if the same cells are missing.
     """
     revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
-    values = simulated.values[branch.row_idxs]
-    keys = [np.isnan(values[:, idx]).astype(np.int64) for idx in revealed]
-    patterns, key_idxs = np.unique(np.array(keys).T, axis=0, return_inverse=True)
+    is_missing = np.isnan(simulated.values[np.ix_(branch.row_idxs, revealed)])
+    alike = [branch.row_idxs]
+    if is_missing.any():
+        patterns, key_idxs = np.unique(is_missing, axis=0, return_inverse=True)
+        keys = key_idxs.reshape(-1)
+        alike = [branch.row_idxs[keys == number] for number in range(len(patterns))]
     parts = []
-    for number in range(len(patterns)):
-        rows = branch.row_idxs[key_idxs.reshape(-1) == number]
+    for rows in alike:
         ranks = branch.ranks.copy()
         state = reveal(
             ensemble, branch.state, feature_idx, simulated.values[rows[0]], ranks

@@ -53,7 +53,7 @@ class Effort(NamedTuple):
 TREES = 130, 5, 0.1, 0.75, 0.6
 FEW_TREES = 80, 4, 0.1, 1.0, 1.0
 
-LIGHT = Recipe(200, 0, (0.3,), (FEW_TREES,))
+LIGHT = Recipe(0, 0, (), (FEW_TREES,))
 FULL = Recipe(200, 500, (0.3,), (TREES,))
 
 EFFORTS: dict[EffortName, Effort] = {
@@ -69,7 +69,7 @@ EFFORTS: dict[EffortName, Effort] = {
         max_swaps=6,
         order_rounds=100,
         full=FULL,
-        light=Recipe(0, 0, (), (FEW_TREES,)),
+        light=LIGHT,
         next_size=1.5,
     ),
     "standard": Effort(

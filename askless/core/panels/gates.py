@@ -59,6 +59,10 @@ class Candidate(NamedTuple):
     offer: tuple[int, ...]
 
 
+#: by the gates that lead to a part and their ways: the features of gates to judge
+Proposals = dict[tuple[tuple[tuple[int, ...], int], ...], list[tuple[int, ...]]]
+
+
 class Growing(NamedTuple):
     """A part whose gate is still to be found."""
 
@@ -68,15 +72,22 @@ class Growing(NamedTuple):
     used: tuple[int, ...]
     chances: FloatArray
     shares: FloatArray
+    #: the offers of these gates, each with the way taken
+    path: tuple[tuple[tuple[int, ...], int], ...] = ()
 
 
 def fit_tables(
-    rows: CountedRows, seed: int, row_idxs: IntArray | None = None
+    rows: CountedRows,
+    seed: int,
+    row_idxs: IntArray | None = None,
+    proposals: Proposals | None = None,
 ) -> PartTables:
     """Return tables of some rows, by default all, for the parts of nested gates.
 
-    The widest parts come first, until there are `MOST_PARTS`.
+    The widest parts come first, until there are `MOST_PARTS`. `proposals` has the gates
+    that other rows have ranked best, and gets those of parts that it lacks.
     """
+    known = {} if proposals is None else proposals
     everyone = np.arange(rows.dataset.n_samples) if row_idxs is None else row_idxs
     sums = rows.count_classes(everyone)
     chances, shares = rows.mix(rows.count(everyone)), compute_class_shares(sums)
@@ -84,7 +95,7 @@ def fit_tables(
     waiting = [Growing(0, everyone, (), chances, shares)]
     while waiting:
         growing = waiting.pop(0)
-        gate = choose_gate(rows, growing, seed)
+        gate = choose_gate(rows, growing, seed, known)
         if gate is None:
             continue
         children = list(split_by_gate(rows, growing, gate, len(parts)))
@@ -108,8 +119,13 @@ def fit_held_out_tables(
 ) -> HeldOutTables:
     """Return tables of all rows, and of the rows without each fold."""
     everyone = np.arange(rows.dataset.n_samples)
-    by_fold = [fit_tables(rows, seed, np.setdiff1d(everyone, fold)) for fold in folds]
-    return HeldOutTables(rows, fit_tables(rows, seed), by_fold, folds)
+    proposals: Proposals = {}
+    whole = fit_tables(rows, seed, proposals=proposals)
+    by_fold = [
+        fit_tables(rows, seed, np.setdiff1d(everyone, fold), proposals)
+        for fold in folds
+    ]
+    return HeldOutTables(rows, whole, by_fold, folds)
 
 
 def count_gates(parts: Sequence[PartTable], number: int) -> int:
@@ -142,14 +158,18 @@ def split_by_gate(
         chances = rows.mix(rows.count(row_idxs), above.chances, MANY_STEPS)
         shares = compute_class_shares(sums, above.shares)
         part = make_part(float(sums.sum()), shares, chances, mark_cells(rows, used))
-        yield way, Growing(number, row_idxs, used, chances, shares), part
+        path = (*above.path, (gate.offer, way))
+        yield way, Growing(number, row_idxs, used, chances, shares, path), part
         number += 1
 
 
-def choose_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | None:
+def choose_gate(
+    rows: CountedRows, growing: Growing, seed: int, proposals: Proposals
+) -> Candidate | None:
     """Return the gate of a part that gains most on held-out rows, or None.
 
-    Quick tables rank all gates, and interpolated tables judge the best.
+    Quick tables rank all gates, unless they are known, and interpolated tables judge
+    the best.
     """
     if growing.row_idxs.size < 2 * LEAST_ROWS:
         return None
@@ -158,11 +178,17 @@ def choose_gate(rows: CountedRows, growing: Growing, seed: int) -> Candidate | N
     candidates = list(list_candidates(rows, searched))
     if not folds or not candidates:
         return None
-    quick: Make = rows.shrink
-    gains = measure_gains(rows, searched, candidates, folds, quick)
-    means = np.array([gain.mean() for gain in gains])
-    best = np.argsort(-means, kind="stable")[:N_JUDGED]
-    judged = [candidates[place] for place in best.tolist()]
+    if growing.path not in proposals:
+        quick: Make = rows.shrink
+        gains = measure_gains(rows, searched, candidates, folds, quick)
+        means = np.array([gain.mean() for gain in gains])
+        best = np.argsort(-means, kind="stable")[:N_JUDGED].tolist()
+        proposals[growing.path] = [candidates[place].offer for place in best]
+    by_offer = {candidate.offer: candidate for candidate in candidates}
+    proposed = proposals[growing.path]
+    judged = [by_offer[offer] for offer in proposed if offer in by_offer]
+    if not judged:
+        return None
 
     def slow(counts: FloatArray, parent: FloatArray) -> FloatArray:
         return rows.mix(counts, parent, FEW_STEPS)

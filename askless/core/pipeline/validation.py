@@ -44,10 +44,10 @@ from askless.core.training.algorithms import ALGORITHMS
 from askless.core.work import approach_share, convert_steps
 
 # Most budgets at which policies are compared.
-MAX_COMPARED = 16
+MAX_COMPARED = 12
 
 # Most budgets whose sessions calibrations are fitted on.
-MAX_BUDGETS = 12
+MAX_BUDGETS = 8
 
 # Most held-out rows per fold that calibrations are fitted on: enough for few numbers.
 MAX_ROWS = 2000

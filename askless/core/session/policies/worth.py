@@ -93,7 +93,7 @@ class WorthPolicy(OddsPolicy):
         is_readable = ladder_of(ensemble).mark_readable(simulated.values.shape[1])
         cases = make_cases(tables, simulated.values, is_readable)
         shape = simulated.values.shape[0], simulated.budgets.size
-        odds = np.zeros((*shape, ensemble.n_outputs))
+        is_asked = np.zeros((*shape, simulated.values.shape[1]), np.bool_)
         spent, n_asked, parts = np.zeros((3, *shape), np.int64)
         ranks = np.zeros(simulated.values.shape, np.int64)
         for column, limit in enumerate(simulated.budgets.tolist()):
@@ -104,9 +104,10 @@ class WorthPolicy(OddsPolicy):
                 tables, ensemble.catalogue, cases, limit, terms, askable
             )
             ranks = ends.ranks
-            odds[:, column] = predict_at_ends(ensemble, simulated.values, ranks > 0)
+            is_asked[:, column] = ranks > 0
             spent[:, column], parts[:, column] = ends.spent, ends.parts
             n_asked[:, column] = ranks.max(axis=1, initial=0)
+        odds = predict_at_ends(ensemble, simulated.values, is_asked)
         standing = standing_of_odds(ensemble, odds, parts)
         return Walks(**vars(standing), spent=spent, n_asked=n_asked, ranks=ranks)
 
@@ -212,19 +213,30 @@ def compute_rates(position: Position) -> dict[int, float]:
 def predict_at_ends(
     ensemble: Ensemble, values: FloatArray, is_asked: BoolArray
 ) -> FloatArray:
-    """Return the log odds of rows by what each was asked; (n_rows, n_outputs).
+    """Return the log odds of rows by what each was asked under each budget.
 
-    Rows of which the same is known are predicted together.
+    Shape (n_rows, n_budgets, n_outputs); `is_asked` is (n_rows, n_budgets, n_features).
+    Ends at which the same is known are predicted together.
     """
     ladder = ladder_of(ensemble)
-    is_known = is_asked & ~np.isnan(values)
-    is_known[:, : ladder.n_read] |= is_asked[:, : ladder.n_read] & ladder.may_lack
-    odds = np.empty((len(values), ensemble.n_outputs))
-    keys, key_idxs = np.unique(is_known, axis=0, return_inverse=True)
-    for number, known in enumerate(keys):
-        row_idxs = np.flatnonzero(key_idxs.reshape(-1) == number)
-        odds[row_idxs] = ladder.predict_logits(ladder.widest, values[row_idxs], known)
-    return odds
+    is_known = is_asked & ~np.isnan(values)[:, None]
+    may_lack = is_asked[..., : ladder.n_read] & ladder.may_lack
+    is_known[..., : ladder.n_read] |= may_lack
+    ends = is_known.reshape(-1, values.shape[1])
+    rows = np.repeat(np.arange(len(values)), is_known.shape[1])
+    odds = np.empty((len(ends), ensemble.n_outputs))
+    _, firsts, key_idxs = np.unique(
+        np.packbits(ends, axis=1), axis=0, return_index=True, return_inverse=True
+    )
+    order = np.argsort(key_idxs.reshape(-1), kind="stable")
+    sizes = np.bincount(key_idxs.reshape(-1), minlength=firsts.size)
+    for first, alike in zip(
+        firsts, np.split(order, np.cumsum(sizes)[:-1]), strict=True
+    ):
+        odds[alike] = ladder.predict_logits(
+            ladder.widest, values[rows[alike]], ends[first]
+        )
+    return odds.reshape(*is_known.shape[:2], -1)
 
 
 def standing_of_odds(ensemble: Ensemble, odds: FloatArray, parts: IntArray) -> Standing:

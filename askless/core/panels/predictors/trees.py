@@ -177,21 +177,24 @@ def merge_ensembles(
     nodes, roots, outputs, steps = [], [], [], []
     n_nodes = n_steps = 0
     for grown in ensembles:
-        for number, output in np.ndindex(*grown.sizes.shape):
-            size = int(grown.sizes[number, output])
-            tree = grown.room.nodes[number, output, :size].copy()
-            # A child below 0 is a leaf, -1 - its number; both numberings are shifted
-            # past the trees before.
-            for side in (BELOW, ABOVE):
-                child = tree[:, side]
-                tree[:, side] = np.where(child < 0, child - n_steps, child + n_nodes)
-            roots.append(n_nodes if size else -1 - n_steps)
-            outputs.append(output)
-            nodes.append(tree)
-            leaf_steps = grown.room.steps[number, output, : size + 1]
-            steps.append(leaf_steps / len(ensembles))
-            n_nodes += size
-            n_steps += size + 1
+        sizes, room = grown.sizes.reshape(-1), grown.room
+        first_nodes = n_nodes + np.cumsum(sizes) - sizes
+        first_steps = n_steps + np.cumsum(sizes + 1) - (sizes + 1)
+        shifted = room.nodes.reshape(sizes.size, -1, kernels.N_NODE).copy()
+        # A child below 0 is a leaf, -1 - its number; both numberings are shifted past
+        # the trees before.
+        children = shifted[..., [BELOW, ABOVE]]
+        shifts = np.where(
+            children < 0, -first_steps[:, None, None], first_nodes[:, None, None]
+        )
+        shifted[..., [BELOW, ABOVE]] = children + shifts
+        nodes.append(shifted[np.arange(shifted.shape[1]) < sizes[:, None]])
+        roots.append(np.where(sizes > 0, first_nodes, -1 - first_steps))
+        outputs.append(np.tile(np.arange(rows.n_outputs), len(grown.sizes)))
+        leaves = room.steps.reshape(sizes.size, -1)
+        used = leaves[np.arange(leaves.shape[1]) < sizes[:, None] + 1]
+        steps.append(used / len(ensembles))
+        n_nodes, n_steps = n_nodes + nodes[-1].shape[0], n_steps + used.size
     joined = np.concatenate(nodes)
     joined[:, READS] = idxs[joined[:, READS]]
     cuts = np.array(
@@ -204,8 +207,8 @@ def merge_ensembles(
     trees = ServedTrees(
         joined,
         cuts,
-        np.array(roots, np.int64),
-        np.array(outputs, np.int64),
+        np.concatenate(roots),
+        np.concatenate(outputs),
         round_digits(np.concatenate(steps), DIGITS),
         shares,
     )

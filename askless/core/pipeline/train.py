@@ -50,7 +50,7 @@ from askless.core.session.state import Aim
 from askless.core.simulation.curves import evaluate
 from askless.core.table.check import CheckedTable
 from askless.core.table.dataset import Dataset
-from askless.core.training.algorithms import ALGORITHMS
+from askless.core.training.algorithms import ALGORITHMS, make_ensemble
 from askless.core.training.baselines import out_of_bag_error
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
@@ -62,6 +62,9 @@ SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 # Panels of folds are fitted with those of the whole from so many folds on, and so many
 # rows for each feature. With fewer of either their figures would be too good.
 LEAST_JOINT, LEAST_ROWS = 4, 30
+
+# So many of these folds have rounds: enough to calibrate the policies that ask by them.
+N_BOOSTED = 2
 
 
 def report_mean_budgets(
@@ -159,7 +162,8 @@ def train(
     sampled = dealt.take(table.sample_idxs)
     unseen = [sample.take(np.flatnonzero(sampled.fold_of == n)) for n in range(n_folds)]
     is_joint = fits_jointly(dealt, spec, len(table.catalogue.features))
-    parts = list_parts(n_folds, spec, is_joint=is_joint)
+    n_boosted = min(n_folds, N_BOOSTED) if is_joint else n_folds
+    parts = list_parts(n_boosted, spec, is_joint=is_joint)
     jobs = (
         PartJob(
             part,
@@ -175,6 +179,12 @@ def train(
     finished = yield from run_parts(jobs)
     *held_out, whole = [finished_part.ensemble for finished_part in finished]
     if is_joint:
+        held_out += [
+            make_ensemble(
+                table.part(fold_of != number), spec.boost, (), checked.error_costs
+            )
+            for number in range(n_boosted, n_folds)
+        ]
         held_out = [
             replace(ensemble, panels=ladder)
             for ensemble, ladder in zip(held_out, finished[-1].ladders, strict=True)

@@ -238,14 +238,18 @@ def calibrate_policies(
     """Fit calibrations to the votes of held-out rows, by policy where they help.
 
     Returns the calibrations of each pair, fitted to the other pairs, and those fitted
-    to all.
+    to all. Where some pairs have hypotheses, these alone count: the others vote on
+    nothing.
     """
+    voting = [place for place, (ensemble, _) in enumerate(pairs) if ensemble.hypotheses]
+    # A calibration is judged on other rows than it is fitted to.
+    places = voting if len(voting) > 1 else range(len(pairs))
     by_fold: list[Calibrations] = [() for _ in pairs]
     calibrations: Calibrations = ()
     budgets = list_purchase_budgets(whole, MAX_BUDGETS)
     for policy in (name for name, policy in POLICIES.items() if policy.is_fitted):
         observed = []
-        for ensemble, part in pairs:
+        for ensemble, part in (pairs[place] for place in places):
             few = thin_for_calibration(part, ensemble.n_outputs)
             observed.append(collect_votes(ensemble, few, budgets, policy, seed))
             yield
@@ -253,10 +257,8 @@ def calibrate_policies(
         if calibrated is not None:
             crossed, fitted = calibrated
             calibrations += ((policy, fitted),)
-            by_fold = [
-                (*before, (policy, fold_calibration))
-                for before, fold_calibration in zip(by_fold, crossed, strict=True)
-            ]
+            for place, fold_calibration in zip(places, crossed, strict=True):
+                by_fold[place] += ((policy, fold_calibration),)
     return by_fold, calibrations
 
 

@@ -285,8 +285,8 @@ def split_branch(
 
     Rows stay together if the same cells are missing.
     """
-    revealed = list_revealed(ensemble.catalogue, branch.state, feature_idx)
-    is_missing = np.isnan(simulated.values[np.ix_(branch.row_idxs, revealed)])
+    revealed = list(list_revealed(ensemble.catalogue, branch.state, feature_idx))
+    is_missing = np.isnan(simulated.values[branch.row_idxs][:, revealed])
     alike = [branch.row_idxs]
     if is_missing.any():
         patterns, key_idxs = np.unique(is_missing, axis=0, return_inverse=True)

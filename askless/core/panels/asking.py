@@ -30,7 +30,7 @@ from askless.core.panels.tables import CountedRows, HeldOutTables
 
 # Budgets at most for which terms are learned. Under small ones the first question
 # decides most, so these, in usual prices, are among them even if they are no rungs.
-MOST_BUDGETS = 12
+MOST_BUDGETS = 8
 SMALL_STEPS = (1, 2, 3, 4, 6)
 
 # Powers of the price; where all prices are equal, one is enough.
@@ -38,10 +38,10 @@ POWERS = 0.0, 0.5, 1.0
 
 # First questions that are played out at most, each of a rate above this share of the
 # best one's.
-MOST_FIRSTS, LEAST_RATE = 6, 0.5
+MOST_FIRSTS, LEAST_RATE = 4, 0.5
 
 # CellLayout times classes times rows that are played at most, and the least rows.
-MOST_PLAYED, LEAST_PLAYED = 4_000_000, 300
+MOST_PLAYED, LEAST_PLAYED = 2_000_000, 300
 
 # A feature of which no cell's log chances differ more between classes says nothing.
 LEAST_SPREAD = 0.02

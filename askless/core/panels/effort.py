@@ -54,7 +54,7 @@ TREES = 130, 5, 0.1, 0.75, 0.6
 FEW_TREES = 80, 4, 0.1, 1.0, 1.0
 
 LIGHT = Recipe(0, 0, (), (FEW_TREES,))
-FULL = Recipe(200, 500, (0.3,), (TREES,))
+FULL = Recipe(200, 300, (0.3,), (TREES,))
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(
@@ -81,8 +81,8 @@ EFFORTS: dict[EffortName, Effort] = {
         max_rungs=18,
         powers=(0.7, 0.3),
         small=8,
-        max_swaps=12,
-        order_rounds=200,
+        max_swaps=6,
+        order_rounds=100,
         full=FULL,
         light=LIGHT,
         next_size=1.5,

@@ -169,7 +169,7 @@ def choose_gate(
     """Return the gate of a part that gains most on held-out rows, or None.
 
     Quick tables rank all gates, unless they are known, and interpolated tables judge
-    the best.
+    the best of those that gain anything by them.
     """
     if growing.row_idxs.size < 2 * LEAST_ROWS:
         return None
@@ -183,7 +183,8 @@ def choose_gate(
         gains = measure_gains(rows, searched, candidates, folds, quick)
         means = np.array([gain.mean() for gain in gains])
         best = np.argsort(-means, kind="stable")[:N_JUDGED].tolist()
-        proposals[growing.path] = [candidates[place].offer for place in best]
+        helping = [place for place in best if means[place] > 0.0]
+        proposals[growing.path] = [candidates[place].offer for place in helping]
     by_offer = {candidate.offer: candidate for candidate in candidates}
     proposed = proposals[growing.path]
     judged = [by_offer[offer] for offer in proposed if offer in by_offer]

@@ -28,7 +28,7 @@ from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
 
 SEARCH_FOLDS = 4
-SEARCH_ROUNDS = 60
+SEARCH_ROUNDS, SEARCH_RATE = 30, 0.2
 
 # Most rows that score the kernel of a set.
 N_KERNEL_ROWS = 300
@@ -58,7 +58,7 @@ class SetSearch:
         held_out = self.rows.hold_out(SEARCH_FOLDS, self.effort.search_judges)
         self.held_out, n_judges = held_out, held_out.row_idxs.size
         self.has_say = held_out.mark_others(self.left_out)
-        self.growth = make_growth_settings(self.rows, SEARCH_ROUNDS)
+        self.growth = make_growth_settings(self.rows, SEARCH_ROUNDS, rate=SEARCH_RATE)
         #: the held-out rows that score kernels
         self.few = evenly_spaced(n_judges, N_KERNEL_ROWS)
         # A kernel leaves out rows one by one, not those that belong together.

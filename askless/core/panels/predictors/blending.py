@@ -34,7 +34,7 @@ from askless.core.panels.tables import HeldOutTables
 WIDE_COLUMNS = 100
 
 # Rows times features by which the rise of a panel's loss without a feature is measured.
-RISE_ROWS = 3000
+RISE_ROWS = 1500
 
 # The prior weight of each predictor, and how many rows the prior counts for.
 TREES, KERNEL, LOGISTIC, TABLES = 0.4, 0.4, 0.2, 0.2

@@ -21,8 +21,8 @@ LEAST_FALL = 1e-4
 # Least price in rates, by the mean price: free answers have no infinite rate.
 LEAST_PRICE = 1e-3
 
-# No part, and no feature.
-NONE = -1
+# No part, and no feature; a question that is not chosen yet.
+NONE, UNCHOSEN = -1, -2
 
 
 class TableParts(NamedTuple):
@@ -343,22 +343,43 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
     n_rows, n_features = cases.coded.shape
     posterior = np.empty(tables.log_shares.shape[1])
     amounts = np.empty(n_features, np.int64)
+    # The first question, then the second by the answer to the first: many cases are
+    # asked the same.
+    chosen = np.full(1 + 2 * tables.chances.shape[1], UNCHOSEN)
     for row in range(n_rows):
         # One place more: a feature of no group, -1, marks the last.
         is_group_paid = np.zeros(prices.fees.shape[0] + 1, np.bool_)
         is_known, is_open = np.zeros(n_features, np.bool_), is_askable.copy()
         case = Shopping(is_open, is_known, is_group_paid, out_ends.ranks[row])
         logs, coded, way = out_ends.logs[row], cases.coded[row], cases.ways[row]
-        spent, asked = 0, terms.first
+        spent, asked, place = 0, terms.first, 0
         while True:
             part = compute_case_log_chances(coded, is_known, way, tables, logs)
             price_features(prices, is_group_paid, amounts)
             if asked == NONE or amounts[asked] > budget:
+                asked = chosen[place] if place >= 0 else UNCHOSEN
+            if asked == UNCHOSEN:
                 normalise_logs(logs, posterior)
                 offers = Offers(is_open, amounts, budget - spent)
                 asked, _, _ = choose_look(posterior, part, offers, tables, terms)
+                if place >= 0:
+                    chosen[place] = asked
             if asked == NONE:
                 break
             spent += reveal_offer(asked, case, prices, cases.is_lost[row])
+            place = place_answer(asked, place, cases, row, prices)
             asked = NONE
         out_ends.spent[row], out_ends.parts[row] = spent, part
+
+
+@kernel
+def place_answer(asked, place, cases, row, prices):
+    """Return the place of what is asked after the first answer, else -1.
+
+    It is that of the answer's cell and charge. After a bundle, which has several cells,
+    and after other answers there is none.
+    """
+    group, cell = prices.group_idxs[asked], cases.coded[row, asked]
+    if place != 0 or cell < 0 or (group >= 0 and prices.is_bundle[group]):
+        return NONE
+    return 1 + 2 * cell + cases.is_lost[row, asked]

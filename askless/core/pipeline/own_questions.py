@@ -28,6 +28,9 @@ OWN, LISTED = "worth", "panels"
 # in the run so many: several budgets of the same rows are many looks.
 LEAST_LEAD, BEST_LEAD = 2.0, 4.0
 
+# A lead that ends at so many standard errors on a third of the rows has little hope.
+HOPEFUL_LEAD = 1.0
+
 # It may err more by this share of rows, which no rows can show.
 ERROR_SLACK = 5e-4
 
@@ -43,11 +46,31 @@ def evaluate_own_questions(
 ) -> OwnQuestions | None:
     """Compare own questions with lists on unseen rows; None without tables.
 
-    `listed` is the policy `LISTED`, played on each pair.
+    `listed` is the policy `LISTED`, played on each pair. The first third of the pairs
+    is played first; where own questions lead nowhere there, the others are not played.
     """
     if any(pair.panels is None or pair.panels.worth is None for pair, _ in pairs):
         return None
-    owned = [simulate_policy(pair, rows, budgets, OWN, seed) for pair, rows in pairs]
+    owned: list[PlayedRows] = []
+    # Rounded up.
+    for n_played in (-(-len(pairs) // 3), len(pairs)):
+        owned += [
+            simulate_policy(pair, rows, budgets, OWN, seed)
+            for pair, rows in pairs[len(owned) : n_played]
+        ]
+        own = judge_own_questions(pairs[:n_played], budgets, listed[:n_played], owned)
+        if max(own.leads) < HOPEFUL_LEAD:
+            break
+    return own
+
+
+def judge_own_questions(
+    pairs: Sequence[tuple[Ensemble, Dataset]],
+    budgets: Sequence[int | None],
+    listed: Sequence[PlayedRows],
+    owned: Sequence[PlayedRows],
+) -> OwnQuestions:
+    """Return what own questions gain over lists, both played on the same rows."""
     losses, costs = (
         [
             np.concatenate([getattr(part, name) for part in parts])

@@ -12,6 +12,9 @@ from askless.core.model.ladder.blends import MAX_LOGIT
 Loss = Callable[[FloatArray], tuple[float, FloatArray]]
 Bounds = tuple[float | None, float | None]
 
+# A fit ends when a step lowers the loss by a smaller share.
+TOLERANCE = 1e-7
+
 # Probabilities are clipped at this before log odds are taken.
 LEAST_CHANCE = 1e-5
 
@@ -72,7 +75,12 @@ def minimise_loss(
     from scipy.optimize import minimize
 
     best: FloatArray = minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=bounds
+        loss,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"ftol": TOLERANCE},
     ).x
     return best
 

@@ -1,6 +1,5 @@
 """Ridge regressions on columns: by kernels, and logistic."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
@@ -194,26 +193,29 @@ def fit_logistic(
 ) -> HeldOutRidge:
     """Fit a ridge logistic regression to the columns (n_rows, n_columns) of rows.
 
-    The penalty of least held-out log-loss is kept.
+    The penalty of least log-loss on the held-out fold of most weight is kept.
     """
-    least, best, last = math.inf, None, None
+    folds, last = held_out.folds, None
+    widest = int(np.argmax([rows.weights[fold].sum() for fold in folds]))
+    judge, tried = folds[widest], []
     # `last` starts each fit where the one before ended, which is near.
     for penalty in LOGISTIC_PENALTIES:
-        logits, by_fold = np.empty((rows.n_rows, rows.n_outputs)), []
-        for fold in held_out.folds:
+        last = solve_logistic(rows, columns, penalty, judge, last)
+        judged = last.logits(columns[judge])
+        loss = mean_log_loss(judged, rows.targets[judge], rows.weights[judge])
+        tried.append((loss, penalty, last))
+    _, penalty, best = min(tried, key=lambda fitted: fitted[0])
+    logits, by_fold = np.empty((rows.n_rows, rows.n_outputs)), []
+    for number, fold in enumerate(folds):
+        last = best
+        if number != widest:
             last = solve_logistic(rows, columns, penalty, fold, last)
-            logits[fold] = last.logits(columns[fold])
-            by_fold.append(last)
-        judged = logits[held_out.row_idxs]
-        loss = mean_log_loss(judged, held_out.targets, held_out.weights)
-        if loss < least:
-            least, best = loss, (judged, penalty, by_fold)
-    assert best is not None, "some penalty has a finite loss"
-    judged, penalty, by_fold = best
+        by_fold.append(last)
+        logits[fold] = last.logits(columns[fold])
 
     def without(left_out: int | None) -> LogisticRidge:
         if left_out is None:
-            fitted = solve_logistic(rows, columns, penalty, start=last)
+            fitted = solve_logistic(rows, columns, penalty, start=best)
         else:
             fitted = by_fold[left_out]
         return replace(fitted, coefficients=round_digits(fitted.coefficients, DIGITS))
@@ -222,7 +224,7 @@ def fit_logistic(
         fitted, filled = by_fold[fold], hidden.fill(columns[row_idxs])
         return fitted.logits(filled, fitted.compute_damping(hidden))
 
-    return HeldOutRidge(judged, without, hide)
+    return HeldOutRidge(logits[held_out.row_idxs], without, hide)
 
 
 def solve_logistic(

@@ -31,7 +31,7 @@ SEARCH_FOLDS = 4
 SEARCH_ROUNDS, SEARCH_RATE = 30, 0.2
 
 # Most rows that score the kernel of a set.
-N_KERNEL_ROWS = 300
+N_KERNEL_ROWS = 200
 QUICK_PENALTY = 0.3
 
 

@@ -119,8 +119,11 @@ def add_sums(added, sums, code):
 
 
 @kernel
-def split_gain(below, total, growth):
-    """Return the gain of a split, or 0 where a side has too few rows."""
+def split_gain(below, total, base, growth):
+    """Return the gain of a split, or 0 where a side has too few rows.
+
+    base: the score of the leaf that is split.
+    """
     gradient, slope, rows = below
     rest, rest_slope = total[GRADIENT] - gradient, total[SLOPE] - slope
     if min(rows, total[ROWS] - rows) < growth.least_rows:
@@ -128,31 +131,30 @@ def split_gain(below, total, growth):
     return (
         leaf_score(gradient, slope, growth.l2)
         + leaf_score(rest, rest_slope, growth.l2)
-        - leaf_score(total[GRADIENT], total[SLOPE], growth.l2)
+        - base
     )
 
 
 @kernel
-def split_column(column, table, sums, growth, best, out_split):
-    """Write the best split of a column if it gains more than `best`; return the most.
+def split_column(column, table, sums, leaf, growth, out_split):
+    """Write the best split of a column if it gains more than the best; return the most.
 
-    Missing values go to the side where they gain more; where there are none, to the
-    side of more rows.
+    leaf: the sums of all codes, the score of the leaf and the best gain so far. Missing
+    values go to the side where they gain more; where there are none, to the side of
+    more rows.
     """
+    total, base, best = leaf
     n_codes, is_category = table.n_codes[column], table.is_category[column]
     has_lost = sums[LOST, ROWS] > 0
     # As a number that is no literal: each literal would be a signature of its own.
     nothing, lost = (0.0, 0.0, 0.0), np.int64(LOST)
-    total = add_sums(nothing, sums, lost)
-    for code in range(count_codes(table, column)):
-        total = add_sums(total, sums, code)
     below = nothing
     # A number has a cut less than codes: nothing is above its greatest code.
     for code in range(n_codes - (not is_category)):
         below = add_sums(nothing if is_category else below, sums, code)
         for with_lost in range(2 if has_lost else 1):
             side = add_sums(below, sums, lost) if with_lost else below
-            gain = split_gain(side, total, growth)
+            gain = split_gain(side, total, base, growth)
             if gain > best:
                 best = gain
                 out_split[READS], out_split[CODE] = column, code
@@ -163,12 +165,26 @@ def split_column(column, table, sums, growth, best, out_split):
 
 
 @kernel
+def sum_codes(table, column, sums):
+    """Return the sums of all codes of a column: those of its leaf."""
+    total = add_sums((0.0, 0.0, 0.0), sums, np.int64(LOST))
+    for code in range(count_codes(table, column)):
+        total = add_sums(total, sums, code)
+    return total
+
+
+@kernel
 def choose_split(table, is_open, sums, growth, out_split):
     """Write the split of most gain and return it, 0 for none; first on a tie."""
     best = LEAST_GAIN
+    # All columns have the same sums but for rounding; some column is open.
+    first = np.argmax(is_open)
+    total = sum_codes(table, first, sums[first])
+    base = leaf_score(total[GRADIENT], total[SLOPE], growth.l2)
     for column in range(is_open.shape[0]):
         if is_open[column]:
-            best = split_column(column, table, sums[column], growth, best, out_split)
+            leaf = total, base, best
+            best = split_column(column, table, sums[column], leaf, growth, out_split)
     return best if best > LEAST_GAIN else 0.0
 
 

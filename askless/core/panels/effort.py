@@ -50,11 +50,11 @@ class Effort(NamedTuple):
 
 
 # Rounds, leaves, rate, and the shares of rows and columns that each round draws.
-TREES = 130, 5, 0.1, 0.75, 0.6
-FEW_TREES = 80, 4, 0.1, 1.0, 1.0
+TREES = 100, 5, 0.13, 0.75, 0.6
+FEW_TREES = 60, 4, 0.13, 1.0, 1.0
 
 LIGHT = Recipe(0, 0, (), (FEW_TREES,))
-FULL = Recipe(200, 300, (0.3,), (TREES,))
+FULL = Recipe(150, 300, (0.3,), (TREES,))
 
 EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(

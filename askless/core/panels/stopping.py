@@ -47,7 +47,7 @@ class Walkers(NamedTuple):
 NO_WAY = -1
 
 # Rules are learned at N_RATES prices of an error, and judged on N_FOLDS folds.
-N_RATES, N_FOLDS = 16, 5
+N_RATES, N_FOLDS = 12, 5
 
 # At the lowest rate buying the dearest panel has to save this share of the worst error.
 LEAST_SAVED = 1e-3

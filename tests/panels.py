@@ -47,8 +47,10 @@ def make_panel(
 def shorten(patch: pytest.MonkeyPatch, rounds: int = 2) -> None:
     """Let trees, waves and sets that are tried be few: all of them take minutes."""
 
-    def make_few(rows: PanelRows, wanted: int, *options: float) -> kernels.Growth:
-        return make_growth_settings(rows, min(rounds, wanted), *options)
+    def make_few(
+        rows: PanelRows, wanted: int, *options: float, **named: float
+    ) -> kernels.Growth:
+        return make_growth_settings(rows, min(rounds, wanted), *options, **named)
 
     patch.setattr(blending, "make_growth_settings", make_few)
     patch.setattr(sets, "make_growth_settings", make_few)

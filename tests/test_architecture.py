@@ -293,7 +293,7 @@ CORE_OUTSIDE = {"numpy", "numba", "sklearn", "scipy", "narwhals", "__future__"} 
     *("enum", "fractions"),
     *("functools", "heapq", "itertools", "math", "numbers", "operator", "re"),
     # `importlib` of core's own modules, at their first use.
-    *("importlib", "statistics", "types", "typing", "warnings"),
+    *("importlib", "statistics", "types", "typing", "warnings", "weakref"),
 }
 
 

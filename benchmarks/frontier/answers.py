@@ -13,10 +13,10 @@ from askless.core import kernels
 from askless.core.arrays import FloatArray
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
-from askless.core.session.ladders import LogitCache
 from askless.core.session.policies import POLICIES
 from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.position import Position
+from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.walks import SimulatedRows, open_session
 from askless.core.simulation.simulate import class_probabilities, simulate
 from benchmarks.frontier import rivals
@@ -43,7 +43,7 @@ def tell(losses: FloatArray, n_answers: float) -> Method:
 def measure_panels(ensemble: Ensemble, drawn: Draw) -> Method:
     """Measure what panels say after each answer; rows may part by what is known."""
     simulated, policy = make_cases(drawn), PanelPolicy()
-    cache = LogitCache(ensemble, simulated.values)
+    cache = LogitCache.share(ensemble, simulated.values)
     losses, counts = np.zeros((2, simulated.values.shape[0]))
     for branch, is_end in policy.follow(ensemble, simulated, 0, cache):
         if branch.n_steps == 0 and not is_end:

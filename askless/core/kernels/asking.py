@@ -344,8 +344,8 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
     posterior = np.empty(tables.log_shares.shape[1])
     amounts = np.empty(n_features, np.int64)
     # The first question, then the second by the answer to the first: many cases are
-    # asked the same.
-    chosen = np.full(1 + 2 * tables.chances.shape[1], UNCHOSEN)
+    # asked the same. The last place is of all others, and keeps nothing.
+    chosen = np.full(2 + 2 * tables.chances.shape[1], UNCHOSEN)
     for row in range(n_rows):
         # One place more: a feature of no group, -1, marks the last.
         is_group_paid = np.zeros(prices.fees.shape[0] + 1, np.bool_)
@@ -357,13 +357,12 @@ def play_by_tables(cases, tables, shop, budget, terms, out_ends):
             part = compute_case_log_chances(coded, is_known, way, tables, logs)
             price_features(prices, is_group_paid, amounts)
             if asked == NONE or amounts[asked] > budget:
-                asked = chosen[place] if place >= 0 else UNCHOSEN
+                asked = chosen[place]
             if asked == UNCHOSEN:
                 normalise_logs(logs, posterior)
                 offers = Offers(is_open, amounts, budget - spent)
                 asked, _, _ = choose_look(posterior, part, offers, tables, terms)
-                if place >= 0:
-                    chosen[place] = asked
+                chosen[place], chosen[NONE] = asked, UNCHOSEN
             if asked == NONE:
                 break
             spent += reveal_offer(asked, case, prices, cases.is_lost[row])

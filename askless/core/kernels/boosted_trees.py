@@ -87,6 +87,13 @@ def write_gradients(rows, chances, targets, weights, output, out_pulls):
 
 
 @kernel
+def write_moves(table, rows, size, nodes, steps, out_moves):
+    """Write the step of the leaf that each of some rows ends in."""
+    for row in rows:
+        out_moves[row] = steps[leaf_of(table, row, size, nodes)]
+
+
+@kernel
 def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     """Boost trees on the rows of positive weight; return each tree's number of nodes.
 
@@ -128,9 +135,8 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             size = bounds.shape[0] - 1
             sizes[number, output] = size
             write_steps(rows, derivatives, bounds, growth, steps, moves[output])
-            for undrawn in (members[~is_drawn], others):
-                for row in undrawn:
-                    moves[output, row] = steps[leaf_of(table, row, size, nodes)]
+            undrawn = np.concatenate((members[~is_drawn], others))
+            write_moves(table, undrawn, size, nodes, steps, moves[output])
         # After all outputs, since a round's chances are those before it.
         for output in range(n_outputs):
             for row in range(n_rows):

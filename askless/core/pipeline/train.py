@@ -16,6 +16,7 @@ from askless.core.codes.binned_table import BinnedTable
 from askless.core.codes.folds import deal_folds
 from askless.core.errors import Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
+from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.model import Model, bind_errors
 from askless.core.model.values import add_distinct_values, add_value_ranges
 from askless.core.panels.effort import EFFORTS
@@ -179,16 +180,7 @@ def train(
     finished = yield from run_parts(jobs)
     *held_out, whole = [finished_part.ensemble for finished_part in finished]
     if is_joint:
-        held_out += [
-            make_ensemble(
-                table.part(fold_of != number), spec.boost, (), checked.error_costs
-            )
-            for number in range(n_boosted, n_folds)
-        ]
-        held_out = [
-            replace(ensemble, panels=ladder)
-            for ensemble, ladder in zip(held_out, finished[-1].ladders, strict=True)
-        ]
+        held_out = add_ladders(checked, dealt, spec, held_out, finished[-1].ladders)
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
     rows = ModelRows(sample, aside)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
@@ -211,6 +203,29 @@ def train(
     )
     model = bind_errors(model)
     return add_learning_state(model, checked, spec, finished[-1])
+
+
+def add_ladders(
+    prepared: PreparedTable,
+    dealt: DealtFolds,
+    spec: TrainingSpec,
+    boosted: Sequence[Ensemble],
+    ladders: Sequence[PanelLadder],
+) -> list[Ensemble]:
+    """Return the ensemble of each fold with its ladder; the last ones lack rounds."""
+    others = (
+        make_ensemble(
+            prepared.table.part(dealt.fold_of != number),
+            spec.boost,
+            (),
+            prepared.error_costs,
+        )
+        for number in range(len(boosted), len(ladders))
+    )
+    return [
+        replace(ensemble, panels=ladder)
+        for ensemble, ladder in zip((*boosted, *others), ladders, strict=True)
+    ]
 
 
 def add_learning_state(

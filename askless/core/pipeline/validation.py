@@ -47,7 +47,7 @@ from askless.core.work import approach_share, convert_steps
 MAX_COMPARED = 12
 
 # Most budgets whose sessions calibrations are fitted on.
-MAX_BUDGETS = 8
+MAX_BUDGETS = 12
 
 # Most held-out rows per fold that calibrations are fitted on: enough for few numbers.
 MAX_ROWS = 2000

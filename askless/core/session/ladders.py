@@ -1,7 +1,5 @@
 """A case on a ladder of panels has a panel that predicts, and panels it can buy."""
 
-import weakref
-
 import numpy as np
 
 from askless.core import kernels
@@ -226,59 +224,3 @@ def make_standing(
         scores=logits,
         marks=numbers,
     )
-
-
-#: by panel: log odds, (n_rows, n_outputs), and which rows have them, (n_rows,)
-KeptLogits = dict[int, tuple[FloatArray, BoolArray]]
-
-
-class LogitCache:
-    """Log odds of rows by panels; those of whole panels are computed once."""
-
-    def __init__(
-        self, ladder: PanelLadder, values: FloatArray, kept: KeptLogits
-    ) -> None:
-        self.ladder, self.values, self.kept = ladder, values, kept
-
-    @classmethod
-    def share(cls, ensemble: Ensemble, values: FloatArray) -> "LogitCache":
-        """Return a cache that has what was computed for the same rows before.
-
-        A validation plays the same rows by several policies. Only the last rows of a
-        ladder are kept, and no longer than they are in use.
-        """
-        ladder = ladder_of(ensemble)
-        last = ladder.last_rows
-        if not last or last[0]() is not values:
-            kept: KeptLogits = {}
-            last[:] = weakref.ref(values, lambda _: kept.clear()), kept
-        return cls(ladder, values, last[1])
-
-    def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
-        """Return the log odds of rows of a position; (n_rows, n_outputs)."""
-        number, known = choose_predictor(position), mark_known(position)
-        return self.predict_by(number, known, row_idxs)
-
-    def predict_by(
-        self, number: int, is_known: BoolArray, row_idxs: IntArray
-    ) -> FloatArray:
-        """Return the log odds of rows by a panel and what is known of them."""
-        if self.ladder.reads_just(number, is_known):
-            return self.predict_whole(number, row_idxs)
-        return self.ladder.predict_logits(number, self.values[row_idxs], is_known)
-
-    def predict_whole(self, number: int, row_idxs: IntArray) -> FloatArray:
-        """Return the log odds of rows by a panel alone, of which all is known."""
-        n_rows, n_outputs = len(self.values), self.ladder.starts.size
-        if number not in self.kept:
-            self.kept[number] = (
-                np.empty((n_rows, n_outputs)),
-                np.zeros(n_rows, np.bool_),
-            )
-        logits, is_there = self.kept[number]
-        lacking = row_idxs[~is_there[row_idxs]]
-        if lacking.size:
-            panel = self.ladder.panels[number]
-            logits[lacking] = panel.logits(self.values[lacking], self.ladder.starts)
-            is_there[lacking] = True
-        return logits[row_idxs]

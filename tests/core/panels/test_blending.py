@@ -24,7 +24,7 @@ def panel_of(rows, feature_idxs, recipe, n_judges=99):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize(("recipe", "n_ridges"), [(FULL, 2), (LIGHT, 2)])
+@pytest.mark.parametrize(("recipe", "n_ridges"), [(FULL, 2), (LIGHT, 1)])
 def test_blend_has_trees_and_ridges_of_its_recipe(recipe, n_ridges, n_classes):
     rows = random_rows(0, n_classes, 20)
 
@@ -50,9 +50,9 @@ def test_blend_has_no_kernels_where_a_class_is_rare(n_rare, n_ridges):
 @pytest.mark.parametrize(
     ("n_columns", "recipe", "expected"),
     [
-        (WIDE_COLUMNS, FULL, 1000),
-        (WIDE_COLUMNS - 1, FULL, 400),
-        (WIDE_COLUMNS, LIGHT, 400),
+        (WIDE_COLUMNS, FULL, 2 * FULL.n_wide_waves),
+        (WIDE_COLUMNS - 1, FULL, 2 * FULL.n_waves),
+        (WIDE_COLUMNS, FULL._replace(n_wide_waves=0), 2 * FULL.n_waves),
     ],
 )
 def test_kernel_of_a_wide_table_has_more_waves(n_columns, recipe, expected):

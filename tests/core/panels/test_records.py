@@ -9,7 +9,7 @@ import pytest
 
 from askless.core.model.ladder.blends import KernelRidge
 from askless.core.model.ladder.panels import Panel, PanelLadder
-from askless.core.panels.effort import LIGHT
+from askless.core.panels.effort import FULL
 from tests.panels import make_ladder, make_panel, random_rows
 from tests.sessions import small_ensemble
 
@@ -23,8 +23,8 @@ def ladder_of(*orders, rises=0.1) -> PanelLadder:
     return PanelLadder(panels, np.zeros(1))
 
 
-def light_panel(rows, feature_idxs) -> Panel:
-    return make_panel(rows, feature_idxs, LIGHT, rows.hold_out(2, 1)).panel
+def full_panel(rows, feature_idxs) -> Panel:
+    return make_panel(rows, feature_idxs, FULL, rows.hold_out(2, 1)).panel
 
 
 def flags(size: int, *idxs: int) -> np.ndarray:
@@ -120,7 +120,7 @@ def test_pickled_ridge_draws_its_waves_again():
 
 def test_trees_mapped_read_only_are_taken_as_copies():
     rows = random_rows()
-    panel = light_panel(rows, (0, 4))
+    panel = full_panel(rows, (0, 4))
     trees = panel.blend.trees
     for array in trees.served:
         array.setflags(write=False)
@@ -134,7 +134,7 @@ def test_trees_mapped_read_only_are_taken_as_copies():
 
 def test_prepared_ladder_has_drawn_its_waves():
     rows = random_rows()
-    panel = light_panel(rows, (0, 4))
+    panel = full_panel(rows, (0, 4))
     ladder = PanelLadder((panel, *ladder_of(()).panels), rows.starts)
     kernel, logistic = panel.blend.ridges
 

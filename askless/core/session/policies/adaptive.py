@@ -15,7 +15,6 @@ from askless.core.model.ladder.stopping import (
 from askless.core.model.votes import TIE
 from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.ladders import (
-    LogitCache,
     choose_known_panel,
     has_hidden_feature,
     ladder_of,
@@ -29,6 +28,7 @@ from askless.core.session.policies.panels import PanelPolicy
 from askless.core.session.policies.sample import draw_blocks, uniforms
 from askless.core.session.policy import Outlook, PlanLeft, Step
 from askless.core.session.position import Position, cached_once
+from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.walks import SimulatedRows
 from askless.core.session.state import Aim, Answer
 

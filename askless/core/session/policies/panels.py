@@ -12,7 +12,6 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.session.answers import list_revealed, take_answer
 from askless.core.session.ladders import (
     SAME_LOSS,
-    LogitCache,
     choose_predictor,
     compute_expected_loss,
     compute_expected_losses,
@@ -32,6 +31,7 @@ from askless.core.session.policy import (
     fits_limit,
 )
 from askless.core.session.position import Position
+from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
     SimulatedRows,

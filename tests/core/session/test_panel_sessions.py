@@ -14,6 +14,7 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.session import machine
 from askless.core.session.policies import POLICIES, list_serving_policies
 from askless.core.session.position import Position
+from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import State
 from tests import naive_panels as naive
@@ -364,3 +365,31 @@ def test_models_of_panels_are_asked_by_other_policies_too():
 
     assert asked_by(ensemble, 30, policy="ordered") == [0, 1]
     assert asked_by(ensemble, 30) == [1, 0]
+
+
+def test_remembered_log_odds_are_of_the_rows_as_they_are() -> None:
+    ensemble = ensemble_of([1, 2], (0, 1))
+    number, everyone = len(ensemble.panels.panels) - 1, np.arange(3)
+    values, other = np.zeros((3, 2)), np.ones((3, 2))
+    first = LogitCache.share(ensemble, values)
+    first.predict_whole(number, everyone)
+
+    assert LogitCache.share(ensemble, values).kept is first.kept
+    assert LogitCache.share(ensemble, other).kept == {}
+    again = LogitCache.share(ensemble, values)
+    again.predict_whole(number, everyone)
+    values[:] = 2.0
+    assert LogitCache.share(ensemble, values).kept == {}
+
+
+def test_remembered_log_odds_go_with_their_rows() -> None:
+    ensemble = ensemble_of([1, 2], (0, 1))
+    values = np.zeros((3, 2))
+    cache = LogitCache.share(ensemble, values)
+    cache.predict_whole(0, np.arange(3))
+    kept = cache.kept
+    assert kept
+
+    del cache, values
+
+    assert kept == {}

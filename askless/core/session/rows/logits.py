@@ -1,6 +1,7 @@
 """The log odds of rows by panels, computed once for all that play these rows."""
 
 import weakref
+from hashlib import blake2b
 
 import numpy as np
 
@@ -27,14 +28,18 @@ class LogitCache:
         """Return a cache that has what was computed for the same rows before.
 
         A validation plays the same rows by several policies. Only the last rows of a
-        ladder are kept, and no longer than they are in use.
+        ladder are kept, as long as they are in use and the same.
         """
         ladder = ladder_of(ensemble)
-        last = ladder.last_rows
-        if not last or last[0]() is not values:
-            kept: KeptLogits = {}
-            last[:] = weakref.ref(values, lambda _: kept.clear()), kept
-        return cls(ladder, values, last[1])
+        # An array may have been written to since.
+        flat = np.ascontiguousarray(values).reshape(-1).data
+        digest, last = blake2b(flat).digest(), ladder.last_rows
+        # Read and written as one, since threads may play rows of their own.
+        rows, before, kept = last[0] if last else (None, b"", KeptLogits())
+        if rows is None or rows() is not values or before != digest:
+            fresh = kept = KeptLogits()
+            last[:] = [(weakref.ref(values, lambda _: fresh.clear()), digest, fresh)]
+        return cls(ladder, values, kept)
 
     def predict(self, position: Position, row_idxs: IntArray) -> FloatArray:
         """Return the log odds of rows of a position; (n_rows, n_outputs)."""

@@ -59,8 +59,9 @@ class Candidate(NamedTuple):
     offer: tuple[int, ...]
 
 
-#: by the gates that lead to a part and their ways: the features of gates to judge
-Proposals = dict[tuple[tuple[tuple[int, ...], int], ...], list[tuple[int, ...]]]
+Path = tuple[tuple[tuple[int, ...], int], ...]
+#: by the path that leads to a part: the offers of gates to judge
+Proposals = dict[Path, list[tuple[int, ...]]]
 
 
 class Growing(NamedTuple):
@@ -68,12 +69,15 @@ class Growing(NamedTuple):
 
     number: int
     row_idxs: IntArray
-    #: features of the gates that lead to it
-    used: tuple[int, ...]
+    #: the offers of the gates that lead to it, each with the way taken
+    path: Path
     chances: FloatArray
     shares: FloatArray
-    #: the offers of these gates, each with the way taken
-    path: tuple[tuple[tuple[int, ...], int], ...] = ()
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """Features of the gates that lead to it."""
+        return tuple(idx for offer, _ in self.path for idx in offer)
 
 
 def fit_tables(
@@ -159,7 +163,7 @@ def split_by_gate(
         shares = compute_class_shares(sums, above.shares)
         part = make_part(float(sums.sum()), shares, chances, mark_cells(rows, used))
         path = (*above.path, (gate.offer, way))
-        yield way, Growing(number, row_idxs, used, chances, shares, path), part
+        yield way, Growing(number, row_idxs, path, chances, shares), part
         number += 1
 
 

@@ -283,7 +283,7 @@ def test_bundle_of_one_number_gates_by_its_values() -> None:
     dataset = make_dataset(values, values[:, 0].astype(np.int64), catalogue)
     growing = gates.Growing(0, np.arange(200), (), np.empty((0, 0)), np.empty(0))
     offers = [found.offer for found in gates.list_candidates(count(dataset), growing)]
-    used = growing._replace(used=(0,))
+    used = growing._replace(path=(((0,), 0),))
     others = [found.offer for found in gates.list_candidates(count(dataset), used)]
     assert offers == [(1,), (0,)]
     assert others == [(1,)]

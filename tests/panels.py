@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.prices import MICROS_PER_UNIT as UNIT
+from askless.core.kernels import MISSING_CODE, NUMBER_CODE
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.asking import AskingTerms, Worth
 from askless.core.model.ladder.blends import Blend, KernelRidge, LogisticRidge, Trees
-from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
+from askless.core.model.ladder.columns import ALONE, Columns
 from askless.core.model.ladder.panels import Panel, PanelLadder
 from askless.core.model.ladder.splits import NOWHERE, Split
 from askless.core.model.ladder.stopping import Stopping, StoppingRule

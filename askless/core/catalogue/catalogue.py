@@ -210,6 +210,24 @@ class Catalogue(Derived):
         billings = map(self.billing_of, range(len(self.features)))
         return np.array([billing == "per_call" for billing in billings], np.bool_)
 
+    def price_each(self, is_group_paid: BoolArray | None = None) -> IntArray:
+        """Return the price of each feature, taken alone, in micro-units; (n_features,).
+
+        `is_group_paid` (n_groups,); by default no fee has been paid.
+        """
+        if not self.groups:
+            return self.costs
+        dues = self.fees if is_group_paid is None else self.fees * ~is_group_paid
+        prices: IntArray = self.costs + self.is_member @ dues
+        return prices
+
+    @cached_property
+    def mean_amount(self) -> float:
+        """Mean of all costs, fees and prices of bundles above 0, in micro-units."""
+        amounts = np.concatenate((self.costs, self.fees))
+        positive = amounts[amounts > 0]
+        return float(positive.mean()) if positive.size else 1.0
+
     @cached_property
     def prices(self) -> Prices:
         """The same amounts as a record for kernels."""

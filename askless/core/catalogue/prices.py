@@ -27,6 +27,12 @@ class Paid:
     feature_idxs: frozenset[int] = frozenset()
     group_idxs: frozenset[int] = frozenset()
 
+    def mark_groups(self, catalogue: Catalogue) -> BoolArray:
+        """Return which groups have had their fee paid; (n_groups,)."""
+        is_paid = np.zeros(len(catalogue.groups), np.bool_)
+        is_paid[list(self.group_idxs)] = True
+        return is_paid
+
 
 def to_micros(amount: object) -> int:
     """Convert an amount of money from units to micro-units, exactly.
@@ -115,21 +121,23 @@ def bound_purchases(
     A bundle is one purchase. Their number is bounded without fees, and what they come
     to by the dearest of so many with their fees; in micro-units.
     """
-    offers: dict[tuple[bool, int], int] = {}
-    for idx in feature_idxs:
-        group_idx = int(catalogue.group_idxs[idx])
-        is_bundled = (
-            bool(catalogue.is_bundled[idx]) and group_idx not in paid.group_idxs
-        )
-        offers.setdefault((is_bundled, group_idx if is_bundled else idx), idx)
-    prices = [price_feature(catalogue, paid, idx) for idx in offers.values()]
-    costs = [
-        price if is_bundled else min(price, catalogue.features[idx].cost)
-        for price, (is_bundled, idx) in zip(prices, offers, strict=True)
-    ]
+    idxs, is_group_paid = np.array(feature_idxs, np.int64), paid.mark_groups(catalogue)
+    if catalogue.groups:
+        # Of a bundle that is not paid one feature stands for all.
+        is_due = ~np.append(is_group_paid, True)[catalogue.group_idxs[idxs]]
+        is_whole = catalogue.is_bundled[idxs] & is_due
+        keys = np.where(is_whole, catalogue.offer_idxs[idxs], -1 - idxs)
+        idxs = idxs[np.unique(keys, return_index=True)[1]]
+    prices = np.array(catalogue.price_each(is_group_paid))
+    prices[list(paid.feature_idxs)] = 0
+    prices = prices[idxs]
+    without_fees = np.minimum(prices, catalogue.costs[idxs])
+    costs = np.where(catalogue.is_bundled[idxs], prices, without_fees)
     n_bought = int((np.cumsum(np.sort(costs)) <= limit).sum())
+    dearest = int(np.sort(prices)[prices.size - n_bought :].sum())
+    if not catalogue.groups:
+        return n_bought, min(limit, dearest)
     total, _ = buy(catalogue, paid, feature_idxs)
-    dearest = sum(sorted(prices, reverse=True)[:n_bought])
     return n_bought, min(total, limit, dearest)
 
 

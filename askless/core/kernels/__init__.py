@@ -20,7 +20,13 @@ from askless.core.kernels.asking import (
     compute_case_log_chances,
     compute_row_log_chances,
     play_by_tables,
-    rate_gain,
+    write_rates,
+)
+from askless.core.kernels.columns import (
+    MISSING_CODE,
+    NUMBER_CODE,
+    ColumnScales,
+    standardise_rows,
 )
 from askless.core.kernels.jit import count_threads, use_threads, watch_compiling
 from askless.core.kernels.online.online_records import (
@@ -101,7 +107,6 @@ from askless.core.kernels.tables import (
     code_cells,
     count_cells,
     normalise_logs,
-    write_expected_falls,
     write_losses,
 )
 

@@ -125,24 +125,37 @@ def rate_gain(gain, price, terms):
 
 
 @kernel
+def write_rates(posterior, part, offers, tables, terms, out_gains):
+    """Write by how much each affordable feature lowers the entropy, and its rate.
+
+    The rate is 0 where the feature can't be bought, or lowers it by too little.
+    out_gains: (2, n_features), the falls and the rates.
+    """
+    falls, rates = out_gains[0], out_gains[1]
+    is_payable = np.empty(offers.is_open.shape[0], np.bool_)
+    for idx in range(is_payable.shape[0]):
+        is_cheap = offers.prices[idx] <= offers.remaining
+        is_payable[idx] = offers.is_open[idx] and is_cheap
+    chances, spreads = tables.chances[part], tables.spreads[part]
+    write_expected_falls(posterior, chances, spreads, tables.cells, is_payable, falls)
+    for idx in range(is_payable.shape[0]):
+        rates[idx] = 0.0
+        if falls[idx] >= LEAST_FALL:
+            rates[idx] = rate_gain(falls[idx], float(offers.prices[idx]), terms)
+
+
+@kernel
 def choose_affordable_look(posterior, part, offers, tables, terms):
     """Return the feature of the largest rate that is affordable, its gain and rate.
 
     The first feature wins a tie; -1 means that none lowers the entropy.
     """
-    n_features = offers.is_open.shape[0]
-    is_payable, falls = np.empty(n_features, np.bool_), np.empty(n_features)
-    for idx in range(n_features):
-        is_cheap = offers.prices[idx] <= offers.remaining
-        is_payable[idx] = offers.is_open[idx] and is_cheap
-    chances, spreads = tables.chances[part], tables.spreads[part]
-    write_expected_falls(posterior, chances, spreads, tables.cells, is_payable, falls)
+    gains = np.empty((2, offers.is_open.shape[0]))
+    write_rates(posterior, part, offers, tables, terms, gains)
     best, gain, best_rate = NONE, 0.0, 0.0
-    for idx in range(n_features):
-        if falls[idx] >= LEAST_FALL:
-            rate = rate_gain(falls[idx], float(offers.prices[idx]), terms)
-            if rate > best_rate:
-                best, gain, best_rate = idx, falls[idx], rate
+    for idx in range(gains.shape[1]):
+        if gains[1, idx] > best_rate:
+            best, gain, best_rate = idx, gains[0, idx], gains[1, idx]
     return best, gain, best_rate
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from askless.core.arrays import FloatArray
+from askless.core.kernels import MISSING_CODE
 from askless.core.model.drift import compute_mean_shift, measure_drift
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.ladder.columns import MISSING_CODE
 from askless.core.model.values import panel_columns
 
 AlarmKind = Literal["outside", "drift", "error", "calibration", "cases"]

@@ -7,9 +7,9 @@ import numpy as np
 
 from askless.core.arrays import BoolArray, FloatArray
 from askless.core.catalogue.catalogue import UNSEEN
+from askless.core.kernels import NUMBER_CODE
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.figures import Estimate, wilson_interval
-from askless.core.model.ladder.columns import NUMBER_CODE
 from askless.core.model.values import panel_columns
 
 # Shares in training are raised to at least this, since ln 0 is infinite.

@@ -8,8 +8,8 @@ import numpy as np
 
 from askless.core.arrays import FloatArray
 from askless.core.catalogue.catalogue import MOST_VALUES
+from askless.core.kernels import NUMBER_CODE
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.ladder.columns import NUMBER_CODE
 
 # Rows that tell quickly of most numbers that they have many values.
 FEW_ROWS = 1000

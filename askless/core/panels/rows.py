@@ -18,8 +18,8 @@ from askless.core.arrays import (
 )
 from askless.core.codes.cuts import compute_midpoints
 from askless.core.codes.folds import deal_strata
-from askless.core.kernels import CoarseTable
-from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE, Columns
+from askless.core.kernels import MISSING_CODE, NUMBER_CODE, CoarseTable
+from askless.core.model.ladder.columns import ALONE, Columns
 from askless.core.table.dataset import Dataset, count_outputs
 
 # So many values of a category have a column each, the most frequent ones; more where

@@ -35,8 +35,7 @@ def mark_known(position: Position) -> BoolArray:
     """
     ladder, status = ladder_of(position.ensemble), position.case.status
     is_known = np.asarray(status == kernels.KNOWN, np.bool_)
-    lacks = np.array([outcome == "unavailable" for outcome in position.state.outcomes])
-    is_known[: ladder.n_read] |= lacks[: ladder.n_read] & ladder.may_lack
+    is_known[: ladder.n_read] |= position.is_empty[: ladder.n_read] & ladder.may_lack
     return is_known
 
 
@@ -44,8 +43,10 @@ def mark_known(position: Position) -> BoolArray:
 def mark_gone(position: Position) -> BoolArray:
     """Return which features of panels stay hidden whatever is bought; (n_read,)."""
     ladder, status = ladder_of(position.ensemble), position.case.status
-    is_gone = (status == kernels.GONE) & ~mark_known(position)
-    return np.asarray(is_gone[: ladder.n_read] & ladder.is_read, np.bool_)
+    is_gone = status[: ladder.n_read] == kernels.GONE
+    if is_gone.any():
+        is_gone &= ~mark_known(position)[: ladder.n_read] & ladder.is_read
+    return np.asarray(is_gone, np.bool_)
 
 
 @cached_once
@@ -147,12 +148,21 @@ def compute_extra_gains(position: Position) -> dict[int, float]:
     return gains
 
 
-@cached_once
 def compute_logits(position: Position) -> FloatArray:
     """Return the log odds by the panel that predicts; (n_outputs,)."""
-    ladder, number = ladder_of(position.ensemble), choose_predictor(position)
-    values = position.case.values[None, :]
-    logits: FloatArray = ladder.predict_logits(number, values, mark_known(position))[0]
+    return predict_by(position, choose_predictor(position), mark_known(position))
+
+
+def predict_by(position: Position, number: int, is_known: BoolArray) -> FloatArray:
+    """Return the log odds by a panel and what of a case is known; (n_outputs,).
+
+    They are computed once: mostly the panel that predicts also judges.
+    """
+    key, values = (number, is_known.tobytes()), position.case.values[None, :]
+    if key not in position.kept:
+        ladder = ladder_of(position.ensemble)
+        position.kept[key] = ladder.predict_logits(number, values, is_known)[0]
+    logits: FloatArray = position.kept[key]
     return logits
 
 
@@ -202,9 +212,7 @@ def price_purchases(position: Position, idxs: list[int]) -> tuple[int, int]:
     """
     catalogue = position.ensemble.catalogue
     spend, _ = buy(catalogue, compute_paid(catalogue, position.state), idxs)
-    is_bundled = catalogue.is_bundled[idxs]
-    bundles = np.unique(catalogue.group_idxs[idxs][is_bundled])
-    return int((~is_bundled).sum()) + bundles.size, spend
+    return len(set(catalogue.offer_idxs[idxs].tolist())), spend
 
 
 def make_standing(

@@ -173,8 +173,10 @@ class Policy(ABC):
 
         What was measured is of rows that answer everything.
         """
-        is_gone = (position.case.status == kernels.GONE) & ~self.mark_known(position)
-        gone = np.flatnonzero(is_gone).tolist()
+        is_gone = position.case.status == kernels.GONE
+        if not is_gone.any():
+            return False
+        gone = np.flatnonzero(is_gone & ~self.mark_known(position)).tolist()
         return any(self.may_buy(position, idx) for idx in gone)
 
     def may_buy(self, position: Position, feature_idx: int) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
-from askless.core.catalogue.catalogue import NO_GROUP
+from askless.core.catalogue.prices import Paid
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import compute_paid
 from askless.core.session.spending import compute_limit
@@ -92,11 +92,15 @@ class Position:
         if state.known:
             # A value known at the start counts until the result that was ordered.
             status[(status == kernels.PENDING) & ~np.isnan(values)] = kernels.KNOWN
-        is_group_paid = np.zeros(len(self.ensemble.catalogue.groups), np.bool_)
-        if is_group_paid.size:
-            paid = compute_paid(self.ensemble.catalogue, state)
-            is_group_paid[list(paid.group_idxs)] = True
-        return kernels.Case(values, status, is_group_paid)
+        catalogue = self.ensemble.catalogue
+        paid = compute_paid(catalogue, state) if catalogue.groups else Paid()
+        return kernels.Case(values, status, paid.mark_groups(catalogue))
+
+    @cached_property
+    def is_empty(self) -> BoolArray:
+        """Which features' values were not to be had; (n_features,)."""
+        outcomes = self.state.outcomes
+        return np.array([outcome == "unavailable" for outcome in outcomes], np.bool_)
 
     @cached_property
     def limit(self) -> int | None:
@@ -125,13 +129,7 @@ class Position:
     @cached_property
     def prices(self) -> IntArray:
         """Price of each feature now, taken alone; (n_features,)."""
-        catalogue = self.ensemble.catalogue
-        if not catalogue.groups:
-            return catalogue.costs
-        assert NO_GROUP == -1, "a feature of no group finds the last place"
-        dues = np.append(np.where(self.case.is_group_paid, 0, catalogue.fees), 0)
-        prices: IntArray = catalogue.costs + dues[catalogue.group_idxs]
-        return prices
+        return self.ensemble.catalogue.price_each(self.case.is_group_paid)
 
     @cached_property
     def is_affordable(self) -> BoolArray:
@@ -200,7 +198,7 @@ class Position:
         return Plan(int(length), None if first_open < 0 else int(first_open))
 
     @cached_property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> dict[object, Any]:
         """Results that policies cache for this position, by their own keys."""
         return {}
 

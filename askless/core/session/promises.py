@@ -90,10 +90,13 @@ def expect_empty(position: Position) -> FloatArray | None:
     if ladder is None or ladder.emptiness is None:
         return None
     catalogue, outcomes = position.ensemble.catalogue, position.state.outcomes
-    answered = [{outcomes[idx] for idx in offer} for offer in catalogue.offers]
-    is_empty = np.array([[came == {"unavailable"} for came in answered]])
-    is_asked = is_empty[0] | np.array(["value" in came for came in answered])
-    chances: FloatArray = ladder.emptiness.expect(catalogue, is_empty, is_asked)[0]
+    offer_idxs, n_offers = catalogue.offer_idxs, len(catalogue.offers)
+    is_empty = np.ones(n_offers, np.bool_)
+    is_empty[offer_idxs[~position.is_empty]] = False
+    is_asked = is_empty.copy()
+    is_asked[offer_idxs[[outcome == "value" for outcome in outcomes]]] = True
+    expected = ladder.emptiness.expect(catalogue, is_empty[None], is_asked)
+    chances: FloatArray = expected[0]
     return chances
 
 

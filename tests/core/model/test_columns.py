@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from askless.core.model.ladder.columns import ALONE, NUMBER_CODE, Columns
+from askless.core.kernels import NUMBER_CODE
+from askless.core.model.ladder.columns import ALONE, Columns
 
 # Of six features the third has three columns; the last column goes with no other.
 READ = np.array([0, 1, 2, 2, 2, 3, 4, 5])

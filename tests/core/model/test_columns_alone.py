@@ -6,7 +6,8 @@ import pytest
 from askless.core import machine_code
 from askless.core.errors import RefusedError
 from askless.core.estimator.conventions import require_classes
-from askless.core.model.ladder.columns import NUMBER_CODE, Columns
+from askless.core.kernels import NUMBER_CODE
+from askless.core.model.ladder.columns import Columns
 
 
 def test_columns_that_share_no_covariance_are_hidden_apart():

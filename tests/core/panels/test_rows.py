@@ -8,7 +8,8 @@ import pytest
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import UNSEEN
-from askless.core.model.ladder.columns import ALONE, MISSING_CODE, NUMBER_CODE
+from askless.core.kernels import MISSING_CODE, NUMBER_CODE
+from askless.core.model.ladder.columns import ALONE
 from askless.core.panels import rows as panel_rows
 from askless.core.panels.rows import (
     LEAST_CATEGORIES,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from askless.core import kernels
 from askless.core.catalogue.catalogue import Catalogue, Feature
-from askless.core.kernels.tables import compute_entropy
+from askless.core.kernels.tables import compute_entropy, write_expected_falls
 from askless.core.model.ladder.tables import (
     ROOT,
     TableMember,
@@ -100,9 +100,7 @@ def test_posterior_and_falls_are_those_of_the_twin(seed: int, n_classes: int) ->
     starts = tables.cells.starts
     chances /= np.repeat(np.add.reduceat(chances, starts[:-1]), np.diff(starts), axis=0)
     spreads = measure_spreads(chances, tables.cells)
-    kernels.write_expected_falls(
-        posterior, chances, spreads, tables.cells, ~is_known, falls
-    )
+    write_expected_falls(posterior, chances, spreads, tables.cells, ~is_known, falls)
     by_feature = list_tables(rows, chances)
     expected = [
         0.0 if is_known[idx] else naive.expect_fall(posterior.tolist(), table)
@@ -176,7 +174,7 @@ def test_idle_features_say_almost_nothing() -> None:
     root, every = tables.served, np.ones(5, np.bool_)
     shares = np.exp(root.log_shares[ROOT])
     chances, spreads = root.chances[ROOT], root.spreads[ROOT]
-    kernels.write_expected_falls(shares, chances, spreads, tables.cells, every, falls)
+    write_expected_falls(shares, chances, spreads, tables.cells, every, falls)
     assert falls.max() < 0.02
 
 
@@ -203,9 +201,7 @@ def test_class_without_a_chance_and_cell_without_rows_tell_nothing() -> None:
     posterior, falls = np.array([1.0, 0.0]), np.empty(1)
     chances = np.array([[0.0, 0.5], [1.0, 0.5]])
     spreads = measure_spreads(chances, cells)
-    kernels.write_expected_falls(
-        posterior, chances, spreads, cells, np.array([True]), falls
-    )
+    write_expected_falls(posterior, chances, spreads, cells, np.array([True]), falls)
     assert falls.tolist() == [0.0]
     assert compute_entropy(posterior) == 0.0
 

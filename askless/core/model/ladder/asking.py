@@ -58,11 +58,8 @@ class Worth(Arrays, Derived):
 
 def make_terms(catalogue: Catalogue, terms: AskingTerms) -> kernels.RateTerms:
     """Return terms as kernels read them, at the prices of a catalogue."""
-    amounts = np.concatenate((catalogue.costs, catalogue.fees))
-    positive = amounts[amounts > 0]
-    unit = float(positive.mean()) if positive.size else 1.0
     first = kernels.NONE if terms.first is None else terms.first
-    return kernels.RateTerms(float(terms.power), unit, int(first))
+    return kernels.RateTerms(float(terms.power), catalogue.mean_amount, int(first))
 
 
 def play_askings(
@@ -102,8 +99,8 @@ def choose_first_question(
 ) -> tuple[int, float]:
     """Return the first question of all cases, or `kernels.NONE`, and its rate."""
     shares = np.exp(tables.parts[ROOT].log_shares)
-    prices = catalogue.costs + np.append(catalogue.fees, 0)[catalogue.group_idxs]
-    offers = kernels.Offers(np.ascontiguousarray(is_askable), prices, budget)
+    is_open = np.ascontiguousarray(is_askable)
+    offers = kernels.Offers(is_open, catalogue.price_each(), budget)
     first, _, rate = kernels.choose_look(
         shares / shares.sum(), ROOT, offers, tables.served, terms
     )

@@ -188,11 +188,17 @@ class Blend(Arrays):
         dampings = tuple(ridge.compute_damping(columns) for ridge in self.ridges)
         return Hiding(is_hidden, columns, dampings)
 
-    def logits(self, values: FloatArray, hiding: Hiding | None = None) -> FloatArray:
+    def logits(
+        self,
+        values: FloatArray,
+        hiding: Hiding | None = None,
+        by_tables: FloatArray | None = None,
+    ) -> FloatArray:
         """Return the log odds of rows; (..., n_features) -> (..., n_outputs).
 
         Log odds are 0 where huge numbers overflow. `hiding` is that of the hidden
-        features, if any.
+        features, if any. `by_tables` (..., n_outputs) are log odds by tables of more
+        features than the blend has, which replace those of its own.
         """
         columns = self.columns.standardise(values)
         is_hidden: BoolArray | None = None
@@ -207,8 +213,9 @@ class Blend(Arrays):
             if weight > 0:
                 total = total + weight * ridge.logits(columns, damping)
         if self.tables is not None:
-            odds = self.tables.logits(values, is_hidden)
-            total = total + self.tables_weight * odds
+            if by_tables is None:
+                by_tables = self.tables.logits(values, is_hidden)
+            total = total + self.tables_weight * by_tables
         least = np.maximum(arrays.make_finite(total), -MAX_LOGIT)
         logits: FloatArray = np.minimum(least, MAX_LOGIT)
         return logits

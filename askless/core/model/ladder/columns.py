@@ -8,12 +8,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from askless.core import arrays
+from askless.core import kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, IntArray
 from askless.core.model.ranges import Below, Each, Numbers, Positions
-
-# Codes of columns: for a number, and for a column that marks missing values.
-NUMBER_CODE, MISSING_CODE = -1, -2
 
 # The place of a column that is not in the covariance.
 ALONE = -1
@@ -44,9 +41,10 @@ class Columns(Arrays, Derived):
     covariance: Numbers | None = None
 
     @cached_property
-    def are_numbers(self) -> bool:
-        """Whether each is a number itself, none a category's code or a mark."""
-        return bool((self.codes == NUMBER_CODE).all())
+    def served(self) -> kernels.ColumnScales:
+        """The same as kernels read it, which are compiled for writable arrays."""
+        arrays = (getattr(self, name) for name in kernels.ColumnScales._fields)
+        return kernels.ColumnScales(*(np.require(array, None, "W") for array in arrays))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -89,16 +87,11 @@ class Columns(Arrays, Derived):
 
     def standardise(self, values: FloatArray) -> FloatArray:
         """Standardise rows; (..., n_features) -> (..., n_columns)."""
-        read = values[..., self.feature_idxs]
-        columns = np.minimum(np.maximum(read, self.lows), self.highs)
-        if not self.are_numbers:
-            is_missing = np.isnan(read)
-            is_code = np.where(is_missing, np.nan, read == self.codes)
-            columns = np.where(self.codes >= 0, is_code, columns)
-            columns = np.where(self.codes == MISSING_CODE, is_missing, columns)
-        columns = arrays.make_finite((columns - self.means) / self.scales)
-        # Rows that come alone are contiguous, so that sums are rounded as for one row.
-        return np.ascontiguousarray(columns) if values.ndim > 2 else columns
+        rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
+        # Contiguous, so that sums over a row that comes alone are rounded as for one.
+        columns = np.empty((len(rows), self.codes.size))
+        kernels.standardise_rows(rows, self.served, columns)
+        return columns.reshape(*values.shape[:-1], -1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,6 +62,8 @@ class Emptiness(Arrays, Derived):
         -------
         float64 array, shape (n_rows, n_features)
         """
+        if len(self.kinds) == 1:
+            return np.repeat(self.chances, len(is_empty), axis=0)
         chances = self.chances[:, [offer[0] for offer in catalogue.offers]]
         logs = log_chances_of_rows(is_empty, is_asked, self.shares, chances)
         odds = np.exp(logs - logs.max(axis=1, keepdims=True))

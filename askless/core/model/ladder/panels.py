@@ -279,16 +279,13 @@ class PanelLadder(Arrays, Derived):
         is_lacking, hiding = members & ~is_known[: self.n_read], None
         if is_lacking.any():
             hiding = self._hidings(number, is_lacking.tobytes(), values.shape[-1])
-        odds = panel.logits(values, self.starts, hiding)
         if self.tables is None or self.reads_just(number, is_known):
-            return odds
+            return panel.logits(values, self.starts, hiding)
         scores = self.tables.score(values.reshape(-1, values.shape[-1]), is_known)
-        by_tables = to_odds(scores).reshape(odds.shape)
+        by_tables = to_odds(scores).reshape(*values.shape[:-1], -1)
         if panel.blend is None:
             return by_tables
-        if panel.blend.tables is not None:
-            within = panel.blend.tables.logits(values, ~is_known)
-            odds = odds + panel.blend.tables_weight * (by_tables - within)
+        odds = panel.blend.logits(values, hiding, by_tables)
         share = is_lacking.sum() / members.sum()
         mixed: FloatArray = odds + share**TABLES_POWER * (by_tables - odds)
         return mixed

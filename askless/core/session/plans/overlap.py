@@ -13,9 +13,9 @@ import numpy as np
 
 from askless.core.arrays import FloatArray, IntArray
 from askless.core.catalogue.prices import price_feature
+from askless.core.kernels import NUMBER_CODE
 from askless.core.model.drift import summarise_training_values
 from askless.core.model.ensemble import Ensemble
-from askless.core.model.ladder.columns import NUMBER_CODE
 from askless.core.model.values import panel_columns, possible_values
 from askless.core.session.answers import book_purchase, compute_paid, list_revealed
 from askless.core.session.machine import decide_next_step, forecast, start

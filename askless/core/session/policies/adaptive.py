@@ -20,6 +20,7 @@ from askless.core.session.ladders import (
     ladder_of,
     list_open_features,
     mark_judged,
+    predict_by,
     price_open_features,
     price_purchases,
     price_wait,
@@ -259,11 +260,11 @@ def rule_of_session(position: Position) -> StoppingRule:
     return stopping.rules[draw_rule(mixture, state.seed, state.stream)]
 
 
+@cached_once
 def compute_rule_risk(position: Position) -> float:
     """Return the expected error cost by the panel that rules judge by."""
-    ladder, number = ladder_of(position.ensemble), choose_known_panel(position)
-    values, is_judged = position.case.values[None, :], mark_judged(position)
-    chances = to_chances(ladder.predict_logits(number, values, is_judged)[0])
+    number, is_judged = choose_known_panel(position), mark_judged(position)
+    chances = to_chances(predict_by(position, number, is_judged))
     return float(least_expected_costs(chances, position.ensemble.error_costs))
 
 

@@ -11,7 +11,7 @@ from askless.core.model.ladder.asking import Worth, make_cases, make_terms, play
 from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.tables import PartTables
 from askless.core.model.votes import TIE
-from askless.core.session.ladders import ladder_of, mark_known
+from askless.core.session.ladders import ladder_of, mark_known, predict_by
 from askless.core.session.policies.odds import OddsPolicy
 from askless.core.session.policy import Step, choose_beyond_worthwhile
 from askless.core.session.position import UNLIMITED, Position, cached_once
@@ -82,8 +82,8 @@ class WorthPolicy(OddsPolicy):
 
     def standing(self, position: Position) -> Standing:
         """Return the log odds by the widest panel and the tables."""
-        ladder, values = ladder_of(position.ensemble), position.case.values[None]
-        odds = ladder.predict_logits(ladder.widest, values, mark_known(position))[0]
+        widest = ladder_of(position.ensemble).widest
+        odds = predict_by(position, widest, mark_known(position))
         part = np.array(make_table_case(position).part)
         return standing_of_odds(position.ensemble, odds, part)
 
@@ -141,8 +141,7 @@ def make_table_case(position: Position) -> TableCase:
     """
     tables, values = tables_of(position.ensemble), position.case.values[None]
     is_known = np.asarray(position.case.status == kernels.KNOWN, np.bool_)
-    lacks = np.array([outcome == "unavailable" for outcome in position.state.outcomes])
-    is_known |= lacks & tables.has_missing
+    is_known |= position.is_empty & tables.has_missing
     is_known &= ladder_of(position.ensemble).mark_readable(is_known.size)
     coded = tables.find_cells(values, is_known)[0]
     logs = np.empty(len(position.ensemble.classes))
@@ -159,24 +158,34 @@ def mark_open_askable(position: Position) -> BoolArray:
 
 
 @cached_once
+def list_offers(position: Position) -> kernels.Offers:
+    """Return what a case can still be asked, at the prices of now."""
+    is_open = mark_open_askable(position)
+    return kernels.Offers(is_open, position.prices, position.remaining)
+
+
+@cached_once
+def rate_terms_of(position: Position) -> kernels.RateTerms:
+    """Return the terms of what the session spends at most."""
+    terms = worth_of(position.ensemble).terms_at(position.limit)
+    return make_terms(position.ensemble.catalogue, terms)
+
+
+@cached_once
 def choose_feature(position: Position) -> int | None:
     """Return the feature to ask next; None where no answer is worth its price."""
-    ensemble = position.ensemble
-    terms = worth_of(ensemble).terms_at(position.limit)
-    served, is_open = make_terms(ensemble.catalogue, terms), mark_open_askable(position)
+    terms, offers = rate_terms_of(position), list_offers(position)
     first = terms.first
     # What training played out as the first question is asked where nothing is known.
-    is_first = bool((position.case.status == kernels.OPEN).all())
-    if first is not None and is_first:
-        can_pay = position.prices[first] <= position.remaining
-        if can_pay and is_open[first]:
-            return first
+    is_first = first != kernels.NONE and (position.case.status == kernels.OPEN).all()
+    if is_first and offers.is_open[first] and offers.prices[first] <= offers.remaining:
+        return first
     asked, _, _ = kernels.choose_look(
         compute_posterior(position),
         make_table_case(position).part,
-        kernels.Offers(is_open, position.prices, position.remaining),
-        tables_of(ensemble).served,
-        served,
+        offers,
+        tables_of(position.ensemble).served,
+        terms,
     )
     return None if asked == kernels.NONE else int(asked)
 
@@ -193,21 +202,17 @@ def compute_posterior(position: Position) -> FloatArray:
 @cached_once
 def compute_rates(position: Position) -> dict[int, float]:
     """Return the fall of entropy by its price of each feature that lowers it."""
-    tables, case = tables_of(position.ensemble), make_table_case(position)
-    worth = worth_of(position.ensemble)
-    served = make_terms(position.ensemble.catalogue, worth.terms_at(position.limit))
-    is_open = mark_open_askable(position) & position.is_affordable
-    falls = np.empty(is_open.size)
-    parts = tables.served
-    chances, spreads = parts.chances[case.part], parts.spreads[case.part]
-    kernels.write_expected_falls(
-        compute_posterior(position), chances, spreads, tables.cells, is_open, falls
+    case, gains = make_table_case(position), np.empty((2, position.prices.size))
+    kernels.write_rates(
+        compute_posterior(position),
+        case.part,
+        list_offers(position),
+        tables_of(position.ensemble).served,
+        rate_terms_of(position),
+        gains,
     )
-    helping = np.flatnonzero(falls >= kernels.LEAST_FALL).tolist()
-    return {
-        idx: float(kernels.rate_gain(falls[idx], float(position.prices[idx]), served))
-        for idx in helping
-    }
+    helping = np.flatnonzero(gains[1])
+    return dict(zip(helping.tolist(), gains[1, helping].tolist(), strict=True))
 
 
 def predict_at_ends(

@@ -161,6 +161,38 @@ def test_ledger_is_append_only(
         assert db.scalars(sa.select(ledger_rows.c.amount)).all() == [10]
 
 
+READS_OF_SESSIONS: list[Callable[[Transaction, str], object]] = [
+    add_charge,
+    ledger.list_of_session,
+    lambda db, session_id: ledger.find_row_id(db, session_id, 1),
+    lambda db, session_id: sessions.list_by_ids(db, [session_id] * 9),
+    lambda db, session_id: sessions.lock_unerased(db, [session_id, "ses_other"]),
+]
+
+
+@pytest.mark.parametrize("read", READS_OF_SESSIONS)
+def test_what_concerns_one_session_reads_no_other(
+    engine: sa.Engine, session_id: str, read: Callable[[Transaction, str], object]
+) -> None:
+    if engine.dialect.name != "sqlite":
+        pytest.skip("PostgreSQL's plans follow from statistics")
+    plans = []
+
+    def explain(connection: Any, _: Any, statement: str, values: Any, *__: Any) -> None:
+        if statement.startswith(("SELECT", "UPDATE")):
+            cursor = connection.connection.cursor()
+            rows = cursor.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+            plans.extend(row[3] for row in rows)
+
+    with transaction(engine) as db:
+        sa.event.listen(engine, "before_cursor_execute", explain)
+        read(db, session_id)
+        sa.event.remove(engine, "before_cursor_execute", explain)
+
+    assert plans
+    assert [plan for plan in plans if "(tenant_id=?)" in plan] == []
+
+
 @pytest.mark.parametrize("amount", [10, -1], ids=["the same again", "negative"])
 def test_feature_is_charged_once_in_a_session_and_no_negative_amount(
     engine: sa.Engine, session_id: str, amount: int

@@ -47,6 +47,7 @@ NAMES = {
     "n_samples": "rows",
     "n_effective": "effective_rows",
     "n_played": "rows_played",
+    "n_trained": "trained_rows",
     "n_guide": "guide_rows",
     "n_covered": "covered_rows",
     **{

@@ -5,6 +5,7 @@ All of it rests on the curve's errors on held-out rows and on its mean spends.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from askless.app.words.trust import place_at
@@ -162,7 +163,9 @@ def best_places_so_far(curve: Curve) -> list[int]:
 def noise_in_points(curve: Curve) -> int:
     """Return the percentage points below which two errors differ by chance.
 
-    It is half the median width of the 95 % intervals, rounded up.
+    It is half the median width of the 95 % intervals, rounded up. Budgets are compared
+    by the same ensembles.
     """
-    widths = sorted(high - low for low, high in curve.intervals)
+    alike = replace(curve, n_trained=None)
+    widths = sorted(high - low for low, high in alike.intervals)
     return max(1, math.ceil(100 * widths[len(widths) // 2] / 2))

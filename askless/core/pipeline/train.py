@@ -191,7 +191,10 @@ def train(
     if validation is not None:
         card |= report_validation(validation)
     card |= report_mean_budgets(whole, folds, sample, seed)
-    curve = None if validation is None else validation.curve
+    curve = None
+    if validation is not None:
+        left_in = [(fold_of != number).sum() for number in range(n_folds)]
+        curve = replace(validation.curve, n_trained=round(np.mean(left_in)))
     model = Model(
         spec.name,
         whole,

@@ -47,6 +47,15 @@ def test_fewer_effective_rows_make_a_wider_interval():
     assert few_low < low < 0.2 < high < few_high
 
 
+def test_folds_that_share_their_rows_make_a_wider_interval():
+    folds = replace(CURVE, n_samples=50, n_trained=40)
+
+    assert folds.intervals == replace(CURVE, n_effective=50 / 2.25).intervals
+    assert replace(folds, n_effective=20.0).intervals == (
+        replace(CURVE, n_effective=20 / 2.25).intervals
+    )
+
+
 @pytest.mark.parametrize(
     ("weights", "row_groups", "expected"),
     [

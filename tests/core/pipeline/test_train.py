@@ -307,6 +307,11 @@ def test_curve_begins_with_nothing_and_ends_without_limit(model):
     assert list(budgets[:-1]) == sorted(set(budgets[:-1]))
 
 
+def test_curve_says_on_how_many_rows_folds_were_trained(model):
+    # Three folds, each trained on the other two.
+    assert model.curve.n_trained == round(model.curve.n_samples * 2 / 3)
+
+
 def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):
     curve = model.curve
 

@@ -193,7 +193,8 @@ class Curve(Answer):
     interval: list[tuple[float, float]] = Field(
         validation_alias="intervals",
         examples=[[(0.4, 0.52), (0.2, 0.29), (0.13, 0.22)]],
-        description="Of 95 % of `error_calibrated` on other rows of the kind (Wilson).",
+        description="Of 95 % of `error_calibrated` on other rows of the kind (Wilson; "
+        "of folds after Nadeau and Bengio).",
     )
     mean_spend: list[MeanUnits] = Field(
         validation_alias="mean_spends",

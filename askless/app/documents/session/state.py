@@ -140,7 +140,12 @@ def build_document(state: State, catalogue: Catalogue, texts: Texts) -> StateDoc
         },
         known=[names[idx] for idx in state.known],
         charges=[
-            ChargeShape.of(charge, feature=names[charge.feature_idx])
+            {
+                "feature": names[charge.feature_idx],
+                "amount": charge.amount,
+                "kind": charge.kind,
+                "provider": charge.provider,
+            }
             for charge in state.charges
         ],
         history=[

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from askless.core import kernels
 from askless.core.arrays import BoolArray, FloatArray, IntArray
 from askless.core.model.ensemble import N_KNOTS, Calibration
+from askless.core.panels.predictors.chances import fit_binary
 from askless.core.session.probability import (
     PLAIN,
     apply_knot_weights,
@@ -90,8 +92,8 @@ def fit_calibration(
     """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
 
     The penalty draws them to the plain link: no offset, slopes of 1. Slopes are kept
-    non-negative. Yields after every `N_STEPS` steps of L-BFGS-B from the start, by
-    default the plain link.
+    non-negative. Of two classes they are fitted by Newton's steps. Of more it yields
+    after every `N_STEPS` steps of L-BFGS-B from the start, by default the plain link.
 
     Notes
     -----
@@ -99,6 +101,9 @@ def fit_calibration(
     temperature scaling with a bias per class (Guo et al. 2017), both varying with the
     share known.
     """
+    if observed.scores.shape[1] == 1:
+        yield
+        return fit_two_classes(observed, has_offsets=has_offsets)
     # Loaded where it is needed: most commands fit nothing.
     from scipy.optimize import minimize
 
@@ -126,13 +131,29 @@ def fit_calibration(
     return Calibration(tuple(map(tuple, offsets.tolist())), tuple(slopes.tolist()))
 
 
+def fit_two_classes(observed: HeldOutVotes, *, has_offsets: bool) -> Calibration:
+    """Return the coefficients of two classes, whose log odds are linear in them."""
+    knot_weights = compute_knot_weights(observed.shares)
+    # The log odds are twice the vote of the single output.
+    inputs = 2.0 * observed.scores * knot_weights
+    if has_offsets:
+        inputs = np.hstack((inputs, knot_weights))
+    is_slope = np.arange(inputs.shape[1]) < N_KNOTS
+    penalties = np.full(is_slope.size, PENALTY)
+    prior = kernels.Penalty(is_slope.astype(np.float64), penalties, is_slope)
+    fitted = fit_binary(inputs, observed.targets, observed.weights, prior)
+    offsets = fitted[N_KNOTS:] if has_offsets else np.zeros(N_KNOTS)
+    slopes = tuple(fitted[:N_KNOTS].tolist())
+    return Calibration(tuple((offset,) for offset in offsets.tolist()), slopes)
+
+
 def penalised_loss(
     coefficients: FloatArray,
     plain: FloatArray,
     observed: HeldOutVotes,
     knot_weights: FloatArray,
 ) -> tuple[float, FloatArray]:
-    """Return the penalised log-loss and its gradient by the coefficients.
+    """Return the penalised log-loss of several classes, and its gradient.
 
     `coefficients` are those of a link, one knot after the other; `knot_weights` of the
     shares are the same at every step.
@@ -142,9 +163,6 @@ def penalised_loss(
     losses, gradients = compute_vote_losses(logits, observed)
     gradients *= observed.weights[:, None]
     by_slope = (gradients * observed.scores).sum(axis=1, keepdims=True)
-    # For two classes the slope multiplies the odds 2F; see `apply_knot_weights`.
-    if gradients.shape[1] == 1:
-        by_slope *= 2.0
     # No product of matrices: its threads wait for one another over such small ones.
     gradient = np.einsum("nk,nl->kl", knot_weights, np.hstack((gradients, by_slope)))
     shift = link - plain

@@ -87,39 +87,41 @@ def test_two_classes_as_outputs_of_several_fit_the_same_odds():
 
 def test_change_of_the_loss_is_its_gradient():
     generator = np.random.default_rng(1)
-    for n_outputs, n_classes in ((1, 2), (3, 3)):
-        votes = HeldOutVotes(
-            generator.normal(size=(20, n_outputs)),
-            generator.random(20),
-            generator.integers(0, n_classes, 20),
-            generator.random(20),
-            np.zeros(20, np.int64),
+    votes = HeldOutVotes(
+        generator.normal(size=(20, 3)),
+        generator.random(20),
+        generator.integers(0, 3, 20),
+        generator.random(20),
+        np.zeros(20, np.int64),
+    )
+    plain = np.repeat([[0.0, 1.0]], (3, 1), axis=1).repeat(N_KNOTS, axis=0)
+    near = compute_knot_weights(votes.shares)
+    point = plain.ravel() + generator.normal(size=plain.size)
+
+    _, changes = penalised_loss(point, plain, votes, near)
+
+    measured = [
+        (
+            penalised_loss(point + step, plain, votes, near)[0]
+            - penalised_loss(point - step, plain, votes, near)[0]
         )
-        plain = np.repeat([[0.0, 1.0]], (n_outputs, 1), axis=1).repeat(N_KNOTS, axis=0)
-        near = compute_knot_weights(votes.shares)
-        point = plain.ravel() + generator.normal(size=plain.size)
-
-        _, changes = penalised_loss(point, plain, votes, near)
-
-        measured = [
-            (
-                penalised_loss(point + step, plain, votes, near)[0]
-                - penalised_loss(point - step, plain, votes, near)[0]
-            )
-            / 2e-5
-            for step in 1e-5 * np.eye(plain.size)
-        ]
-        np.testing.assert_allclose(changes, measured, rtol=1e-5, atol=1e-7)
+        / 2e-5
+        for step in 1e-5 * np.eye(plain.size)
+    ]
+    np.testing.assert_allclose(changes, measured, rtol=1e-5, atol=1e-7)
 
 
 def test_fit_can_be_stopped_between_its_steps(monkeypatch):
     monkeypatch.setattr(calibration, "N_STEPS", 1)
     monkeypatch.setattr(calibration, "N_LOOKS", 3)
 
-    stops, fitted = pull(fit_calibration(votes_of(0.3, offset=-2.0), has_offsets=True))
+    binary = votes_of(0.3, offset=-2.0)
+    votes = binary._replace(scores=np.hstack((-binary.scores, binary.scores)))
+
+    stops, fitted = pull(fit_calibration(votes, has_offsets=True))
 
     assert len(stops) == 3
-    assert fitted.offsets[0][0] < 0
+    assert fitted.offsets[0][1] < fitted.offsets[0][0]
 
 
 def test_plain_link_stands_where_nothing_beats_it():

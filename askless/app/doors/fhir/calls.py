@@ -7,7 +7,6 @@ from pydantic import ValidationError
 from askless.app.documents.http.sessions import (
     AnswersRequest,
     PredictRequest,
-    TakenAnswer,
 )
 from askless.app.documents.shape import path_text, rule_text
 from askless.app.doors.fhir.requests import ItemAnswer, SentResponse
@@ -152,7 +151,8 @@ def list_new_answers(
     ensemble, state = opened.model.ensemble, opened.state
     answers = to_own_forms(ensemble.catalogue, answers)
     old_answers = {
-        answer.feature: answer for answer in answers_of(ensemble, state, opened.texts)
+        answer["feature"]: answer
+        for answer in answers_of(ensemble, state, opened.texts)
     }
     return [
         answer
@@ -161,13 +161,15 @@ def list_new_answers(
     ]
 
 
-def is_already_taken(old: TakenAnswer | None, sent: ItemAnswer) -> bool:
+def is_already_taken(old: dict[str, Any] | None, sent: ItemAnswer) -> bool:
+    """Return whether the last answer, as in `answers_of`, says the same already."""
     if old is None:
         return False
-    if old.outcome not in ("known", "value") or sent.outcome != "value":
-        is_late = (old.outcome, sent.outcome) == ("value", "ordered")
-        return is_late or old.outcome == sent.outcome
-    return is_same_value(old.value, sent.value)
+    outcome = old["outcome"]
+    if outcome not in ("known", "value") or sent.outcome != "value":
+        is_late = (outcome, sent.outcome) == ("value", "ordered")
+        return is_late or outcome == sent.outcome
+    return is_same_value(old["value"], sent.value)
 
 
 def is_same_value(old: Any, sent: Any) -> bool:

@@ -30,8 +30,9 @@ from askless.core.session.state import Forecast, Question, State
 from askless.core.session.steps import compute_prospect, reported_class, trace_answers
 
 
-def model_reference(session: PredictSession, name: str) -> bodies.ModelRef:
-    return bodies.ModelRef(id=session.model_id, name=name)
+def model_reference(session: PredictSession, name: str) -> dict[str, str]:
+    """Return the fields of `bodies.ModelRef`."""
+    return {"id": session.model_id, "name": name}
 
 
 def summary_of(session: PredictSession, model_name: str) -> bodies.SessionSummary:
@@ -201,10 +202,11 @@ def certificate_of(ensemble: Ensemble, state: State) -> certificates.Certificate
     )
 
 
-def answers_of(
-    ensemble: Ensemble, state: State, texts: Texts
-) -> list[bodies.TakenAnswer]:
-    """Return the last answer for each feature: known ones first, then as they came."""
+def answers_of(ensemble: Ensemble, state: State, texts: Texts) -> list[dict[str, Any]]:
+    """Return the last answer for each feature: known ones first, then as they came.
+
+    Each has the fields of `bodies.TakenAnswer`.
+    """
     features = ensemble.catalogue.features
     charged = Counter[int]()
     for charge in state.charges:
@@ -213,14 +215,14 @@ def answers_of(
     known = [idx for idx, outcome in enumerate(state.outcomes) if outcome == "known"]
     answered = (answer.feature_idx for answer in state.history)
     return [
-        bodies.TakenAnswer(
-            feature=features[idx].name,
-            outcome=state.outcomes[idx] or "unknown",
-            value=value_of(features[idx], state.values[idx], texts),
-            charged=charged[idx],
-            propensity=state.propensities.get(idx),
-            explores=idx == state.explored_idx,
-        )
+        {
+            "feature": features[idx].name,
+            "outcome": state.outcomes[idx] or "unknown",
+            "value": value_of(features[idx], state.values[idx], texts),
+            "charged": charged[idx],
+            "propensity": state.propensities.get(idx),
+            "explores": idx == state.explored_idx,
+        }
         for idx in dict.fromkeys((*known, *answered, *charged))
     ]
 

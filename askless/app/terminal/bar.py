@@ -4,14 +4,19 @@ import sys
 from collections.abc import Generator
 from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from askless.core.work import convert_steps, run_to_end
 
 T = TypeVar("T")
 
 
 def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
+    if not sys.stderr.isatty():
+        return run_to_end(work)
+    # Loaded where there is a terminal: it takes as long as to predict some rows.
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     bar = Progress(
         TextColumn(title),
         BarColumn(),
@@ -19,14 +24,9 @@ def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),
     )
     with bar:
         task = bar.add_task("", total=1.0)
-        while True:
-            try:
-                progress = next(work)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            bar.update(task, completed=progress.share)
+        return run_to_end(
+            convert_steps(work, lambda step: bar.update(task, completed=step.share))
+        )

@@ -13,7 +13,7 @@ def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
     if not sys.stderr.isatty():
         return run_to_end(work)
-    # Loaded where there is a terminal: it takes as long as to predict some rows.
+    # Loaded where it is drawn: a short prediction would take a fortieth longer.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from askless.app.records import LedgerEntry, PredictSession
 from askless.app.store import ledger, models, sessions
+from askless.app.store.buying import calls
 from askless.app.store.database.engine import create_engine
 from askless.app.store.database.migrate import (
     build_config,
@@ -165,8 +166,8 @@ READS_OF_SESSIONS: list[Callable[[Transaction, str], object]] = [
     add_charge,
     ledger.list_of_session,
     lambda db, session_id: ledger.find_row_id(db, session_id, 1),
-    lambda db, session_id: sessions.list_by_ids(db, [session_id] * 9),
-    lambda db, session_id: sessions.lock_unerased(db, [session_id, "ses_other"]),
+    lambda db, session_id: sessions.lock_unerased(db, [session_id, *"abcdefgh"]),
+    calls.erase,
 ]
 
 

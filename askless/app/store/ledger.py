@@ -19,7 +19,12 @@ from askless.app.records import (
 )
 from askless.app.store.database.sql_types import Counter, StrictUtc, strict_text
 from askless.app.store.database.tables import metadata, sessions
-from askless.app.store.database.tenancy import execute, is_own, owner_values
+from askless.app.store.database.tenancy import (
+    execute,
+    is_own,
+    is_own_too,
+    owner_values,
+)
 from askless.app.store.database.transactions import Transaction
 
 # Append-only: triggers refuse to change, replace or remove an entry. Charges and misses
@@ -85,23 +90,20 @@ COMPUTED = {
     "model_id": sessions.c.model_id,
 }
 WRITTEN = [name for name in LedgerEntry.__slots__ if name not in COMPUTED]
-ENTRIES = (
-    sa.select(
-        *(
-            COMPUTED[name] if name in COMPUTED else ledger.c[name]
-            for name in LedgerEntry.__slots__
-        )
+ENTRIES = sa.select(
+    *(
+        COMPUTED[name] if name in COMPUTED else ledger.c[name]
+        for name in LedgerEntry.__slots__
     )
-    .join(sessions, sessions.c.id == ledger.c.session_id)
-    .where(is_own(ledger))
+).join(sessions, sessions.c.id == ledger.c.session_id)
+IS_OF_SESSION = sa.and_(
+    ledger.c.session_id == sa.bindparam("whose"), is_own_too(ledger)
 )
-OF_SESSION = ENTRIES.where(ledger.c.session_id == sa.bindparam("whose")).order_by(
-    ledger.c.id
-)
+OF_SESSION = ENTRIES.where(IS_OF_SESSION).order_by(ledger.c.id)
 # The id in the table of the entry at a position of a session.
 ROW_ID = (
     sa.select(ledger.c.id)
-    .where(is_own(ledger), ledger.c.session_id == sa.bindparam("whose"))
+    .where(IS_OF_SESSION)
     .order_by(ledger.c.id)
     .offset(sa.bindparam("earlier", type_=sa.Integer))
     .limit(1)
@@ -114,7 +116,7 @@ LAST = (
         .filter(ledger.c.feature == sa.bindparam("what"), ledger.c.kind != "reversal")
         .over(),
     )
-    .where(is_own(ledger), ledger.c.session_id == sa.bindparam("whose"))
+    .where(IS_OF_SESSION)
     .order_by(ledger.c.id.desc())
     .limit(1)
 )
@@ -195,7 +197,7 @@ def page(
 
     The page begins after the entry at a position of a session, `after`.
     """
-    query = ENTRIES.where(*list_conditions(filters))
+    query = ENTRIES.where(is_own(ledger), *list_conditions(filters))
     if after is not None:
         row_id = find_row_id(db, *after)
         if row_id is None:

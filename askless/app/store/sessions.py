@@ -15,7 +15,12 @@ from askless.app.store.database.tables import (
     outcomes,
     sessions,
 )
-from askless.app.store.database.tenancy import Unlikely, execute, is_own, tenant_of
+from askless.app.store.database.tenancy import (
+    execute,
+    is_own,
+    is_own_too,
+    tenant_of,
+)
 from askless.app.store.database.transactions import Transaction
 
 ROWS = StoredRows("session", "ses", sessions, PredictSession)
@@ -119,7 +124,7 @@ def erase(db: Transaction, seen: PredictSession, now: datetime) -> None:
 def lock_unerased(db: Transaction, session_ids: Collection[str]) -> set[str]:
     """Lock sessions against erasure; return the ids of those not erased yet."""
     query = sa.select(sessions.c.id).where(
-        is_own(sessions),
+        is_own_too(sessions),
         sessions.c.id.in_(session_ids),
         sessions.c.document.is_not(None),
     )
@@ -162,8 +167,7 @@ def page(
     if filters.model is not None:
         is_model = sa.or_(models.c.id == filters.model, models.c.name == filters.model)
         model_ids = sa.select(models.c.id).where(is_model, is_own(models))
-        # A model has many, of which the newest are found in their order.
-        conditions.append(Unlikely(sessions.c.model_id.in_(model_ids)))
+        conditions.append(sessions.c.model_id.in_(model_ids))
     if filters.state is not None:
         may_be_due = sessions.c.updated_at < is_due_since
         conditions.append(sa.or_(sessions.c.state == filters.state, may_be_due))

@@ -118,8 +118,9 @@ def bound_purchases(
 ) -> tuple[int, int]:
     """Return bounds of how many purchases a limit pays, and of what they come to.
 
-    A bundle is one purchase. Their number is bounded without fees, and what they come
-    to by the dearest of so many with their fees; in micro-units.
+    A bundle is one purchase; no feature is listed twice. Their number is bounded
+    without fees, and what they come to by the dearest of so many with their fees; in
+    micro-units.
     """
     idxs, is_group_paid = np.array(feature_idxs, np.int64), paid.mark_groups(catalogue)
     if catalogue.groups:
@@ -134,7 +135,8 @@ def bound_purchases(
     without_fees = np.minimum(prices, catalogue.costs[idxs])
     costs = np.where(catalogue.is_bundled[idxs], prices, without_fees)
     n_bought = int((np.cumsum(np.sort(costs)) <= limit).sum())
-    dearest = int(np.sort(prices)[prices.size - n_bought :].sum())
+    # Of Python's integers: with a fee for each they may exceed 64 bits.
+    dearest = sum(np.sort(prices)[prices.size - n_bought :].tolist())
     if not catalogue.groups:
         return n_bought, min(limit, dearest)
     total, _ = buy(catalogue, paid, feature_idxs)

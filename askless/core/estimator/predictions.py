@@ -44,7 +44,7 @@ class ErrorCurve:
     budgets: tuple[float | None, ...]
     #: share of the labels of `predict` that are wrong
     errors: tuple[float, ...]
-    #: of 95 % for other rows of the kind (Wilson 1927)
+    #: of 95 % for other rows of the kind, see `Curve.intervals`
     intervals: tuple[tuple[float, float], ...]
     #: share of the raw votes that are wrong, without any calibration
     vote_errors: tuple[float, ...]

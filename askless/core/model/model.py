@@ -36,9 +36,9 @@ class Curve:
     n_samples: Count
     #: effective number of independent rows of equal weight; None: `n_samples`
     n_effective: Annotated[float, Interval(gt=0, le=2**53)] | None = None
-    #: number of rows that each fold's ensemble was trained on, on average; None: errors
-    #: are those of the model itself
-    n_trained: Count | None = None
+    #: number of rows outside a fold, on average; None: errors are those of the model
+    #: itself, or the model is older
+    n_trained: Annotated[int, Interval(ge=1, le=2**53)] | None = None
     #: under each budget; None: not measured
     predictive: Annotated[tuple[Figures, ...], Each("budgets")] | None = None
     #: under each budget the share of sessions that ask for each feature; None: as above
@@ -132,9 +132,9 @@ class Curve:
 
         Notes
         -----
-        Folds' ensembles differ from the model, and share their rows of training. For
-        both the variance grows by n_samples / n_trained of it (Nadeau and Bengio 2003),
-        with five folds to 2.25 times as much.
+        Folds' ensembles differ from the model, and they share rows of training. Both
+        raise the variance, together by the factor 1 + n_samples / n_trained (Nadeau and
+        Bengio 2003). With five folds it is 2.25.
         """
         shared = 0.0 if self.n_trained is None else self.n_samples / self.n_trained
         n_rows = self.n_independent / (1.0 + shared)

@@ -92,8 +92,9 @@ def fit_calibration(
     """Fit the coefficients of a `Calibration` by penalised maximum likelihood.
 
     The penalty draws them to the plain link: no offset, slopes of 1. Slopes are kept
-    non-negative. Of two classes they are fitted by Newton's steps. Of more it yields
-    after every `N_STEPS` steps of L-BFGS-B from the start, by default the plain link.
+    non-negative. With two classes Newton's method fits them after one yield, without
+    `start`. With more, L-BFGS-B begins at `start`, by default the plain link, and
+    yields after every `N_STEPS` steps.
 
     Notes
     -----

@@ -98,7 +98,7 @@ class Position:
 
     @cached_property
     def is_empty(self) -> BoolArray:
-        """Which features' values were not to be had; (n_features,)."""
+        """Which features have the outcome `unavailable`; (n_features,)."""
         outcomes = self.state.outcomes
         return np.array([outcome == "unavailable" for outcome in outcomes], np.bool_)
 

@@ -187,3 +187,12 @@ def test_rule_costs_of_a_catalogue_without_costs_are_zero():
 
     assert hypothesis_costs(free, np.zeros(0, np.bool_)).tolist() == [0.0, 0.0]
     assert smallest_cost(free) == 0
+
+
+def test_bound_of_many_fees_exceeds_64_bits():
+    features = tuple(Feature(f"f{idx}", cost=0, group="g") for idx in range(9_300))
+    catalogue = Catalogue(features, (Group("g", fee=10**15),))
+
+    bound = bound_purchases(catalogue, Paid(), range(9_300), 2**63 - 1)
+
+    assert bound == (9_300, 10**15)

@@ -193,8 +193,8 @@ class Curve(Answer):
     interval: list[tuple[float, float]] = Field(
         validation_alias="intervals",
         examples=[[(0.4, 0.52), (0.2, 0.29), (0.13, 0.22)]],
-        description="Of 95 % of `error_calibrated` on other rows of the kind (Wilson; "
-        "of folds after Nadeau and Bengio).",
+        description="95 % interval of `error_calibrated` on other rows of the kind "
+        "(Wilson; for folds widened after Nadeau and Bengio).",
     )
     mean_spend: list[MeanUnits] = Field(
         validation_alias="mean_spends",

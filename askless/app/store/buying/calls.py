@@ -11,7 +11,7 @@ from askless.app.store.buying.runs import runs
 from askless.app.store.database.rows import StoredRows
 from askless.app.store.database.sql_types import Id, UtcDateTime
 from askless.app.store.database.tables import metadata, sessions, tenant_key, tenants
-from askless.app.store.database.tenancy import execute, is_own
+from askless.app.store.database.tenancy import execute, is_own, is_own_too
 from askless.app.store.database.transactions import Transaction
 
 calls = sa.Table(
@@ -216,5 +216,5 @@ def page(
 
 def erase(db: Transaction, session_id: str) -> None:
     """Forget what the calls of a session did to its prediction."""
-    is_it = sa.and_(calls.c.session_id == session_id, is_own(calls))
+    is_it = sa.and_(calls.c.session_id == session_id, is_own_too(calls))
     execute(db, calls.update().where(is_it).values(before=None, after=None))

@@ -21,13 +21,12 @@ TENANT_ID, KEY_ID = "tenant_id", "key_id"
 
 
 class Unlikely(FunctionElement[bool]):
-    """A condition that one row in sixteen fulfils, as far as SQLite's planner knows.
+    """A condition that SQLite's planner takes to hold for one row in sixteen.
 
-    It takes an equality for one that ten rows fulfil. So it read all charges of a
-    tenant to find those of a session.
+    Without the hint it expects ten rows for any equality.
     """
 
-    #: none: of a truth value SQLAlchemy would compare the hint with 1, and hide it
+    #: none: of a truth value SQLAlchemy would write `unlikely(...) = 1`
     type: Any = sa.types.NullType()
     inherit_cache = True
 
@@ -36,12 +35,22 @@ class Unlikely(FunctionElement[bool]):
 def write_condition(condition: Unlikely, compiler: SQLCompiler, **options: Any) -> str:
     """Write the condition, in a hint where the planner takes one."""
     written = compiler.process(condition.clauses, **options)
-    return f"unlikely({written})" if compiler.dialect.name == "sqlite" else written
+    hint = "unlikely" if compiler.dialect.name == "sqlite" else ""
+    return f"{hint}({written})"
 
 
 def is_own(table: sa.Table) -> sa.ColumnElement[bool]:
     """Return the condition that a row belongs to the transaction's tenant."""
-    return Unlikely(table.c.tenant_id == TENANT)
+    is_owned: sa.ColumnElement[bool] = table.c.tenant_id == TENANT
+    return is_owned
+
+
+def is_own_too(table: sa.Table) -> sa.ColumnElement[bool]:
+    """Return the same condition, beside one that finds the rows.
+
+    Without it SQLite read all charges of a tenant to find those of a session.
+    """
+    return Unlikely(is_own(table))
 
 
 def tenant_of(db: Transaction) -> str:

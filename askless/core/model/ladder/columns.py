@@ -42,7 +42,7 @@ class Columns(Arrays, Derived):
 
     @cached_property
     def served(self) -> kernels.ColumnScales:
-        """The same as kernels read it, which are compiled for writable arrays."""
+        """The columns as kernels read them, which are compiled for writable arrays."""
         arrays = (getattr(self, name) for name in kernels.ColumnScales._fields)
         return kernels.ColumnScales(*(np.require(array, None, "W") for array in arrays))
 
@@ -91,7 +91,7 @@ class Columns(Arrays, Derived):
         # Contiguous, so that sums over a row that comes alone are rounded as for one.
         columns = np.empty((len(rows), self.codes.size))
         kernels.standardise_rows(rows, self.served, columns)
-        return columns.reshape(*values.shape[:-1], -1)
+        return columns.reshape(*values.shape[:-1], self.codes.size)
 
 
 @dataclass(frozen=True, eq=False)

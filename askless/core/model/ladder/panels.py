@@ -282,7 +282,7 @@ class PanelLadder(Arrays, Derived):
         if self.tables is None or self.reads_just(number, is_known):
             return panel.logits(values, self.starts, hiding)
         scores = self.tables.score(values.reshape(-1, values.shape[-1]), is_known)
-        by_tables = to_odds(scores).reshape(*values.shape[:-1], -1)
+        by_tables = to_odds(scores).reshape(*values.shape[:-1], self.starts.size)
         if panel.blend is None:
             return by_tables
         odds = panel.blend.logits(values, hiding, by_tables)

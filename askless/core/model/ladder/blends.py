@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Interval
 
-from askless.core import arrays, kernels
+from askless.core import kernels
 from askless.core.arrays import Arrays, BoolArray, Derived, FloatArray, Floats
 from askless.core.model.ladder.columns import Columns, HiddenColumns
 from askless.core.model.ladder.tables import TableMember
@@ -216,7 +216,7 @@ class Blend(Arrays):
             if by_tables is None:
                 by_tables = self.tables.logits(values, is_hidden)
             total = total + self.tables_weight * by_tables
-        least = np.maximum(arrays.make_finite(total), -MAX_LOGIT)
+        least = np.maximum(np.where(np.isnan(total), 0.0, total), -MAX_LOGIT)
         logits: FloatArray = np.minimum(least, MAX_LOGIT)
         return logits
 

@@ -13,7 +13,7 @@ def run_with_bar(work: Generator[Any, None, T], title: str) -> T:
     """Run a training or a selection to its end with a bar on a terminal's stderr."""
     if not sys.stderr.isatty():
         return run_to_end(work)
-    # Loaded where it is drawn: a short prediction would take a fortieth longer.
+    # Only a bar needs rich, which takes a fortieth of a short prediction to load.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -124,7 +124,7 @@ def bound_purchases(
     """
     idxs, is_group_paid = np.array(feature_idxs, np.int64), paid.mark_groups(catalogue)
     if catalogue.groups:
-        # Of a bundle that is not paid one feature stands for all.
+        # One feature stands for all of a bundle that is not paid.
         is_due = ~np.append(is_group_paid, True)[catalogue.group_idxs[idxs]]
         is_whole = catalogue.is_bundled[idxs] & is_due
         keys = np.where(is_whole, catalogue.offer_idxs[idxs], -1 - idxs)
@@ -135,10 +135,8 @@ def bound_purchases(
     without_fees = np.minimum(prices, catalogue.costs[idxs])
     costs = np.where(catalogue.is_bundled[idxs], prices, without_fees)
     n_bought = int((np.cumsum(np.sort(costs)) <= limit).sum())
-    # Of Python's integers: with a fee for each they may exceed 64 bits.
+    # Python adds them: with a fee for each, the sum may exceed 64 bits.
     dearest = sum(np.sort(prices)[prices.size - n_bought :].tolist())
-    if not catalogue.groups:
-        return n_bought, min(limit, dearest)
     total, _ = buy(catalogue, paid, feature_idxs)
     return n_bought, min(total, limit, dearest)
 

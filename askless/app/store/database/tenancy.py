@@ -26,7 +26,7 @@ class Unlikely(FunctionElement[bool]):
     Without the hint it expects ten rows for any equality.
     """
 
-    #: none: of a truth value SQLAlchemy would write `unlikely(...) = 1`
+    #: SQLAlchemy writes a truth value as `unlikely(...) = 1`, which hides the hint
     type: Any = sa.types.NullType()
     inherit_cache = True
 
@@ -46,9 +46,9 @@ def is_own(table: sa.Table) -> sa.ColumnElement[bool]:
 
 
 def is_own_too(table: sa.Table) -> sa.ColumnElement[bool]:
-    """Return the same condition, beside one that finds the rows.
+    """Return the condition of `is_own` for where another condition finds the rows.
 
-    Without it SQLite read all charges of a tenant to find those of a session.
+    Without the hint SQLite read all charges of a tenant to find those of a session.
     """
     return Unlikely(is_own(table))
 

@@ -88,7 +88,7 @@ class Columns(Arrays, Derived):
     def standardise(self, values: FloatArray) -> FloatArray:
         """Standardise rows; (..., n_features) -> (..., n_columns)."""
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        # Contiguous, so that sums over a row that comes alone are rounded as for one.
+        # A row that comes alone is contiguous, so that its sums are rounded as for one.
         columns = np.empty((len(rows), self.codes.size))
         kernels.standardise_rows(rows, self.served, columns)
         return columns.reshape(*values.shape[:-1], self.codes.size)

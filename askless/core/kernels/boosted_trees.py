@@ -7,6 +7,7 @@ from askless.core.kernels.newton import (
     N_COARSE,
     Derivatives,
     TreeRoom,
+    find_ways,
     grow_tree,
     leaf_of,
     leaf_score,
@@ -25,17 +26,19 @@ N_CUTS = 12
 
 @kernel
 def draw_shares(size, state):
-    """Draw numbers from [0, 1) and advance the state, uint64 (1,).
+    """Draw numbers from [0, 1) and advance the state, uint64 (1,), which wraps around.
 
-    Arrays wrap around silently; single numbers would warn in uncompiled code.
+    Uncompiled code warns of that; its callers don't want to hear it.
     """
-    states = state + GAMMA * np.arange(size + 1).astype(np.uint64)
-    state[0] = states[size]
-    mixed = states[1:]
-    mixed = (mixed ^ (mixed >> SHIFT_1)) * MIX_1
-    mixed = (mixed ^ (mixed >> SHIFT_2)) * MIX_2
-    mixed = mixed ^ (mixed >> SHIFT_3)
-    return (mixed >> TO_SHARE).astype(np.float64) / N_SHARES
+    shares, begin = np.empty(size), state[0]
+    for idx in range(size):
+        mixed = begin + GAMMA * np.uint64(idx + 1)
+        mixed = (mixed ^ (mixed >> SHIFT_1)) * MIX_1
+        mixed = (mixed ^ (mixed >> SHIFT_2)) * MIX_2
+        mixed = mixed ^ (mixed >> SHIFT_3)
+        shares[idx] = np.float64(mixed >> TO_SHARE) / N_SHARES
+    state[0] = begin + GAMMA * np.uint64(size)
+    return shares
 
 
 @kernel
@@ -46,8 +49,10 @@ def draw_share(share, state, out_is_drawn):
     n_left = max(1, int(share * size + 0.5))
     shares = draw_shares(size, state)
     for idx in range(size):
-        out_is_drawn[idx] = shares[idx] * (size - idx) < n_left
-        n_left -= out_is_drawn[idx]
+        # Rounded down before it is compared, so that items wait less for one another.
+        is_drawn = int(shares[idx] * (size - idx)) < n_left
+        out_is_drawn[idx] = is_drawn
+        n_left -= is_drawn
 
 
 @kernel
@@ -87,10 +92,11 @@ def write_gradients(rows, chances, targets, weights, output, out_pulls):
 
 
 @kernel
-def write_moves(table, rows, size, nodes, steps, out_moves):
+def write_moves(table, rows, nodes, steps, out_moves):
     """Write the step of the leaf that each of some rows ends in."""
+    ways = find_ways(nodes)
     for row in rows:
-        out_moves[row] = steps[leaf_of(table, row, size, nodes)]
+        out_moves[row] = steps[leaf_of(table, row, nodes, ways)]
 
 
 @kernel
@@ -112,7 +118,9 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     n_outputs, n_rows = out_scores.shape
     state = np.full(1, np.uint64(growth.seed))
     is_open = np.ones(table.codes.shape[0], np.bool_)
-    members, others = np.flatnonzero(weights > 0), np.flatnonzero(weights <= 0)
+    # Rows' places have no sign: no index is tried as one from the end.
+    members = np.flatnonzero(weights > 0).astype(np.uint64)
+    others = np.flatnonzero(weights <= 0).astype(np.uint64)
     is_drawn = np.ones(members.shape[0], np.bool_)
     derivatives = Derivatives(np.zeros(n_rows), np.zeros(n_rows))
     sizes = np.zeros((growth.rounds, n_outputs), np.int64)
@@ -136,7 +144,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
             sizes[number, output] = size
             write_steps(rows, derivatives, bounds, growth, steps, moves[output])
             undrawn = np.concatenate((members[~is_drawn], others))
-            write_moves(table, undrawn, size, nodes, steps, moves[output])
+            write_moves(table, undrawn, nodes[:size], steps, moves[output])
         # After all outputs, since a round's chances are those before it.
         for output in range(n_outputs):
             for row in range(n_rows):

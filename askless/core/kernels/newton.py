@@ -93,7 +93,8 @@ def sum_leaf(table, is_open, rows, derivatives, out_sums):
     Column by column within a row: sums of one column after another would wait for one
     another where rows share a code.
     """
-    columns = np.flatnonzero(is_open)
+    # Without a sign, so that no index is tried as one from the end.
+    columns = np.flatnonzero(is_open).astype(np.uint64)
     for column in columns:
         out_sums[column, : count_codes(table, column)] = 0.0
         out_sums[column, LOST] = 0.0
@@ -324,12 +325,21 @@ def sum_new_leaves(table, is_open, rows, derivatives, leaves):
 
 
 @kernel
-def leaf_of(table, row, n_nodes, nodes):
-    """Return the leaf that a row ends in."""
-    # A tree without nodes is the leaf 0, whose child number is -1.
-    node_idx = 0 if n_nodes > 0 else -1
-    while node_idx >= 0:
+def find_ways(nodes):
+    """Return the child of each node by the code that it reads; (n_nodes, N_COARSE)."""
+    ways = np.empty((nodes.shape[0], N_COARSE), np.int64)
+    for node_idx in range(nodes.shape[0]):
         node = nodes[node_idx]
-        is_below = goes_below(table.codes[node[READS], row], node)
-        node_idx = node[BELOW] if is_below else node[ABOVE]
+        for code in range(N_COARSE):
+            ways[node_idx, code] = node[BELOW if goes_below(code, node) else ABOVE]
+    return ways
+
+
+@kernel
+def leaf_of(table, row, nodes, ways):
+    """Return the leaf that a row ends in; `ways` are those of `find_ways`."""
+    # A tree without nodes is the leaf 0, whose child number is -1.
+    node_idx = 0 if nodes.shape[0] > 0 else -1
+    while node_idx >= 0:
+        node_idx = ways[node_idx, table.codes[nodes[node_idx, READS], row]]
     return -1 - node_idx

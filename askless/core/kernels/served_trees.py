@@ -15,6 +15,7 @@ from askless.core.kernels.newton import (
     N_ABOVE,
     N_BELOW,
     READS,
+    find_ways,
     goes_below,
     leaf_of,
 )
@@ -133,8 +134,9 @@ def hiding_effects(table, is_hidden, rows, sizes, trees, out_changes):
             nodes = trees.nodes[number, output, :size]
             if not is_hidden[nodes[:, READS]].any():
                 continue
+            ways = find_ways(nodes)
             for place in range(rows.shape[0]):
                 row = rows[place]
                 step = mean_step(table, row, nodes, steps, is_hidden, to_go)
-                step -= steps[leaf_of(table, row, size, nodes)]
+                step -= steps[leaf_of(table, row, nodes, ways)]
                 out_changes[place, output] += step

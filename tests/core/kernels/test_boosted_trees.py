@@ -11,6 +11,9 @@ from askless.core.kernels import CoarseTable, Growth
 from askless.core.kernels.boosted_trees import draw_share, draw_shares
 from tests import naive_panels as naive
 
+# Draws wrap around, of which uncompiled code warns.
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
+
 GROWTH = Growth(
     rounds=3,
     leaves=4,

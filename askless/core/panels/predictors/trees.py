@@ -139,7 +139,9 @@ def fit_trees(
     nodes = np.zeros((*shape, growth.leaves - 1, kernels.N_NODE), np.int64)
     steps, gains = np.zeros((*shape, growth.leaves)), np.zeros(idxs.size)
     room = kernels.TreeRoom(nodes, steps, gains)
-    sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
+    # Draws wrap around, of which uncompiled kernels would warn.
+    with np.errstate(over="ignore"):
+        sizes = kernels.boost_trees(picked, rows.targets, weights, growth, scores, room)
     feature_gains = np.zeros(table.n_codes.size)
     feature_gains[idxs] = gains
     return GrownTrees(scores, feature_gains, idxs, picked, room, sizes)

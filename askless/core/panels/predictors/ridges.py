@@ -107,7 +107,8 @@ def fit_kernel(
     # Inputs and targets times these make least squares weighted.
     roots = np.sqrt(rows.weights)[:, None]
     solver = DualRidge if rows.n_rows <= 2 * basis.n_waves else PrimalRidge
-    compute_inputs = make_weighted_waves(stretched, waves, roots)
+    short_waves = waves.astype(np.float32)
+    compute_inputs = make_weighted_waves(stretched, short_waves, roots)
     ridge = solver(compute_inputs, (targets - means) * roots, held_out.folds)
     by_penalty = [ridge.fold_coefficients(penalty) for penalty in basis.penalties]
     # For all penalties together: computing the inputs takes the time.
@@ -124,7 +125,8 @@ def fit_kernel(
     )
 
     def hide(hidden: HiddenColumns, fold: int, row_idxs: IntArray) -> FloatArray:
-        features = wave_features(hidden.fill(columns[row_idxs]), first.waves)
+        filled = hidden.fill(columns[row_idxs]) * basis.stretches
+        features = wave_features(filled.astype(np.float32), short_waves)
         votes = (features * first.compute_damping(hidden)) @ by_fold[fold]
         logits: FloatArray = slope * votes + offsets
         return logits
@@ -147,15 +149,14 @@ def sample_median_distance(columns: FloatArray) -> float:
 
 
 def make_weighted_waves(
-    columns: FloatArray, waves: FloatArray, roots: FloatArray
+    columns: FloatArray, short_waves: Floats, roots: FloatArray
 ) -> ComputeInputs:
     """Return a function from rows to random features times the roots of their weights.
 
     It computes in single precision, where cosines take a tenth of the time. `roots`,
     (n_rows, 1), are the square roots of the weights.
     """
-    short, short_waves = columns.astype(np.float32), waves.astype(np.float32)
-    short_roots = roots.astype(np.float32)
+    short, short_roots = columns.astype(np.float32), roots.astype(np.float32)
 
     def compute_inputs(row_idxs: IntArray) -> Floats:
         return wave_features(short[row_idxs], short_waves) * short_roots[row_idxs]

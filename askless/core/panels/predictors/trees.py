@@ -108,7 +108,7 @@ class GrownTrees:
         A node that reads a hidden feature averages its two sides, weighted by how many
         training rows went each way.
         """
-        is_hidden = np.isin(self.feature_idxs, feature_idxs)
+        is_hidden = (self.feature_idxs[:, None] == np.array(feature_idxs)).any(axis=1)
         changes = np.zeros((row_idxs.size, self.scores.shape[0]))
         rows = np.ascontiguousarray(row_idxs)
         kernels.hiding_effects(

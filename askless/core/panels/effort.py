@@ -56,37 +56,33 @@ FEW_TREES = 60, 4, 0.13, 1.0, 1.0
 LIGHT = Recipe(0, 0, (), (FEW_TREES,))
 FULL = Recipe(150, 300, (0.3,), (TREES,))
 
+STANDARD = Effort(
+    validation_rows=1500,
+    fit_rows=20_000,
+    search_rows=3000,
+    search_judges=1500,
+    blend_judges=2000,
+    max_rungs=14,
+    powers=(0.7,),
+    small=8,
+    max_swaps=6,
+    order_rounds=100,
+    full=FULL,
+    light=LIGHT,
+    next_size=1.5,
+)
+
 EFFORTS: dict[EffortName, Effort] = {
-    "fast": Effort(
+    "fast": STANDARD._replace(
         validation_rows=500,
         fit_rows=10_000,
         search_rows=1000,
         search_judges=500,
         blend_judges=500,
         max_rungs=8,
-        powers=(0.7,),
         small=0,
-        max_swaps=6,
-        order_rounds=100,
-        full=FULL,
-        light=LIGHT,
-        next_size=1.5,
     ),
-    "standard": Effort(
-        validation_rows=1500,
-        fit_rows=20_000,
-        search_rows=3000,
-        search_judges=1500,
-        blend_judges=2000,
-        max_rungs=14,
-        powers=(0.7,),
-        small=8,
-        max_swaps=6,
-        order_rounds=100,
-        full=FULL,
-        light=LIGHT,
-        next_size=1.5,
-    ),
+    "standard": STANDARD,
     "thorough": Effort(
         validation_rows=2**62,
         fit_rows=2**62,

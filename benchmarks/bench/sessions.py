@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from askless.app.server import spare_collections
 from askless.core.catalogue.prices import MICROS_PER_UNIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.pipeline.spec import TrainingSpec
@@ -87,8 +88,8 @@ def measure_sessions(scale: Scale) -> dict[str, Any]:
 def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
     """Processor time from an answer to the next question and prediction.
 
-    Of the model that `auto` makes of some of the rows, and of boosted stumps. Modules
-    and models are kept from the collector of garbage, as the server keeps modules.
+    Of the model that `auto` makes of some of the rows, and of boosted stumps. Garbage
+    is collected as seldom as by the server, models are kept as its modules are.
     """
     boosted, rows = make_case(scale, n_features)
     params = BoostParams("auto", effort="fast")
@@ -100,8 +101,7 @@ def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
     budget = scale.budgets[-1] * MICROS_PER_UNIT
     models = {policy: (boosted, policy) for policy in POLICIES}
     models["auto"] = auto, auto.policy_at(budget)
-    gc.collect()
-    gc.freeze()
+    spare_collections()
     figures: dict[str, Any] = {}
     for name, (ensemble, policy) in models.items():
         play(ensemble, rows, budget, policy, WARM_SESSIONS)

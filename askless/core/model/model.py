@@ -127,8 +127,8 @@ class Curve:
         return self.n_samples if self.n_effective is None else self.n_effective
 
     @property
-    def intervals(self) -> tuple[tuple[float, float], ...]:
-        """95 % confidence interval of each calibrated error.
+    def variance_factor(self) -> float:
+        """By which the variance of figures exceeds that of independent rows.
 
         Notes
         -----
@@ -136,8 +136,12 @@ class Curve:
         raise the variance, together by the factor 1 + n_samples / n_trained (Nadeau and
         Bengio 2003). With five folds it is 2.25.
         """
-        shared = 0.0 if self.n_trained is None else self.n_samples / self.n_trained
-        n_rows = self.n_independent / (1.0 + shared)
+        return 1.0 + (self.n_samples / self.n_trained if self.n_trained else 0.0)
+
+    @property
+    def intervals(self) -> tuple[tuple[float, float], ...]:
+        """95 % confidence interval of each calibrated error."""
+        n_rows = self.n_independent / self.variance_factor
         return tuple(
             wilson_interval(error_rate, n_rows) for error_rate in self.errors_calibrated
         )

@@ -182,7 +182,8 @@ def train(
     if is_joint:
         held_out = add_ladders(checked, dealt, spec, held_out, finished[-1].ladders)
     folds = [UnseenRows(*pair) for pair in zip(held_out, unseen, strict=True)]
-    rows = ModelRows(sample, aside)
+    left_in = [(fold_of != number).sum() for number in range(n_folds)]
+    rows = ModelRows(sample, aside, round(np.mean(left_in)) if folds else 0)
     whole, validation = yield from validate_whole(whole, folds, rows, spec, parts[-1])
     whole = add_distinct_values(add_value_ranges(whole, table.ranges), sample.values)
     card = make_card(table, whole, n_folds, seed)
@@ -191,16 +192,12 @@ def train(
     if validation is not None:
         card |= report_validation(validation)
     card |= report_mean_budgets(whole, folds, sample, seed)
-    curve = None
-    if validation is not None:
-        left_in = [(fold_of != number).sum() for number in range(n_folds)]
-        curve = replace(validation.curve, n_trained=round(np.mean(left_in)))
     model = Model(
         spec.name,
         whole,
         spec.table.target,
         asdict(finished[-1].params),
-        curve,
+        None if validation is None else validation.curve,
         card,
         target_label=spec.table.target_label,
     )
@@ -261,6 +258,8 @@ class ModelRows(NamedTuple):
     seen: Dataset
     #: for certificates
     aside: Dataset | None
+    #: number of rows that the ensembles of folds are trained on, on average
+    n_trained: int
 
 
 def list_parts(n_folds: int, spec: TrainingSpec, *, is_joint: bool) -> list[Part]:
@@ -297,13 +296,9 @@ def validate_whole(
     if not folds:
         whole = limit_asking(whole)
     if folds:
-        held_out, unseen = (
-            [fold.ensemble for fold in folds],
-            [fold.rows for fold in folds],
-        )
         room = 1.0 if aside is None else 0.5
         validation = yield from convert_steps(
-            validate(whole, held_out, unseen, spec.seed, spec.curve_budgets),
+            validate(whole, folds, rows.n_trained, spec.seed, spec.curve_budgets),
             lambda share: part.after_validation(room * share),
         )
         whole, before = replace(whole, calibrations=validation.calibrations), room

@@ -21,6 +21,7 @@ from askless.core.pipeline.budgets import (
     measure_optimism,
 )
 from askless.core.pipeline.calibration import HeldOutVotes, calibrate, join_votes
+from askless.core.pipeline.certificates import UnseenRows
 from askless.core.pipeline.comparison import (
     Comparison,
     compare_two_policies,
@@ -88,8 +89,8 @@ class Validation(NamedTuple):
 
 def validate(
     whole: Ensemble,
-    held_out: Sequence[Ensemble],
-    rows: Sequence[Dataset],
+    folds: Sequence[UnseenRows],
+    n_trained: int,
     seed: int,
     named: Sequence[int] = (),
 ) -> Generator[float, None, Validation]:
@@ -97,14 +98,15 @@ def validate(
 
     Yields the share of the work done, 0 to 1. The purchases of `whole`, the ensemble
     trained on every row, give the budgets; `named` are more of them, in micro-units.
-    `rows` are those that the ensemble at the same place in `held_out` was not trained
-    on; `seed` is that of draws. If an algorithm has several policies to choose from,
-    the curve is that of the ones kept.
+    The ensembles of folds are trained on `n_trained` rows each; `seed` is that of
+    draws. If an algorithm has several policies to choose from, the curve is that of the
+    ones kept.
     """
-    pairs = list(zip(held_out, rows, strict=True))
+    pairs = [(fold.ensemble, fold.rows) for fold in folds]
     if len(pairs) == 1:
         # A calibration is judged on other rows than it is fitted to.
-        pairs = [(held_out[0], half) for half in halve_rows(rows[0], seed)]
+        ensemble, rows = pairs[0]
+        pairs = [(ensemble, half) for half in halve_rows(rows, seed)]
     shares = approach_share(0.0, CALIBRATED)
     by_fold, calibrations = yield from convert_steps(
         calibrate_policies(whole, pairs, seed), lambda _: next(shares)
@@ -121,7 +123,9 @@ def validate(
             (replace(fold_ensemble, ranges=ranges), part)
             for fold_ensemble, part in calibrated
         ]
-    curve, knees = yield from compute_held_out_curve(whole, calibrated, seed, named)
+    curve, knees = yield from compute_held_out_curve(
+        whole, calibrated, n_trained, seed, named
+    )
     validation = Validation(curve, calibrations, comparison, knees=knees)
     if comparison is not None and uses_other_policy(comparison, whole):
         curves = [
@@ -167,6 +171,7 @@ def uses_other_policy(comparison: Comparison, whole: Ensemble) -> bool:
 def compute_held_out_curve(
     whole: Ensemble,
     pairs: Sequence[tuple[Ensemble, Dataset]],
+    n_trained: int,
     seed: int,
     named: Sequence[int],
 ) -> Generator[float, None, tuple[Curve, tuple[Knee, ...]]]:
@@ -184,7 +189,9 @@ def compute_held_out_curve(
         scored.append(ends.scored)
         curves.append(make_curve(part, budgets, ends))
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
+    curve = replace(average_curves(curves), n_trained=n_trained)
     joined = join_scored(scored, curves)
+    joined = joined._replace(variance_factor=curve.variance_factor)
     fold_idxs = np.repeat(
         np.arange(len(scored)), [part.targets.size for part in scored]
     )
@@ -193,7 +200,7 @@ def compute_held_out_curve(
     predictive = tuple(
         replace(figure, rare=rare) for figure, rare in zip(figures, rares, strict=True)
     )
-    curve = replace(average_curves(curves), predictive=predictive)
+    curve = replace(curve, predictive=predictive)
     losses = compute_held_out_losses(pairs[0][0], joined, curve.mean_spends)
     knees = compute_knees(losses, budgets)
     return add_optimism(curve, *measure_optimism(losses, fold_idxs)), knees

@@ -51,6 +51,8 @@ class ScoredRows(NamedTuple):
     group_idxs: IntArray
     #: (n_rows, n_budgets, n_classes)
     chances: FloatArray
+    #: by which the variance of figures exceeds that of independent rows
+    variance_factor: float = 1.0
 
 
 def compute_figures(
@@ -333,10 +335,12 @@ def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
     `added` (n_rows,) are deviations; rows of one group are summed, since they may err
     together.
     """
-    return float(np.sqrt((np.bincount(rows.group_idxs, added) ** 2).sum()))
+    squares = np.bincount(rows.group_idxs, added) ** 2
+    return float(np.sqrt(rows.variance_factor * squares.sum()))
 
 
 def effective_row_groups(weights: FloatArray, rows: ScoredRows) -> float:
-    """Return the effective number of row groups (Kish 1965)."""
+    """Return the effective number of independent row groups (Kish 1965)."""
     group_weights = np.bincount(rows.group_idxs, weights)
-    return float(group_weights.sum() ** 2 / (group_weights**2).sum())
+    n_groups = group_weights.sum() ** 2 / (group_weights**2).sum()
+    return float(n_groups / rows.variance_factor)

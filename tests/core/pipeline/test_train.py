@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from askless.core.catalogue.catalogue import Catalogue, Feature, Group
 from askless.core.catalogue.prices import Paid, buy
 from askless.core.codes.folds import deal_strata
+from askless.core.model.figures import wilson_interval
 from askless.core.model.hypotheses import LEAF, Product, Stump, Tree
 from askless.core.model.model import Curve, Model
 from askless.core.pipeline.budgets import (
@@ -310,6 +311,16 @@ def test_curve_begins_with_nothing_and_ends_without_limit(model):
 def test_curve_says_on_how_many_rows_folds_were_trained(model):
     # Three folds, each trained on the other two.
     assert model.curve.n_trained == round(model.curve.n_samples * 2 / 3)
+
+
+def test_figures_beside_the_curve_are_as_sure_as_its_errors(model):
+    curve = model.curve
+    found = curve.predictive[-1].sensitivity
+
+    # A third of the rows is positive, and folds' rows count as fewer.
+    n_rows = curve.n_samples / 3 / curve.variance_factor
+    limits = wilson_interval(found.value, n_rows)
+    assert found.interval == pytest.approx(limits)
 
 
 def test_curve_spends_nothing_at_zero_and_never_above_the_budget(model):

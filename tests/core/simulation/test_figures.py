@@ -155,10 +155,14 @@ def test_intervals_are_as_wide_as_those_of_rows_drawn_again(n_classes):
     assert spreads == pytest.approx(np.std(values, axis=0), rel=0.3)
 
 
+def repeat_rows(rows: ScoredRows) -> ScoredRows:
+    twice = (np.repeat(part, 2, axis=0) for part in rows[:4])
+    return ScoredRows(*twice)._replace(weights=np.repeat(rows.weights / 2, 2))
+
+
 def test_rows_that_belong_together_count_once():
     rows = draw(80)
-    twice = ScoredRows(*(np.repeat(row, 2, axis=0) for row in rows))
-    twice = twice._replace(weights=twice.weights / 2)
+    twice = repeat_rows(rows)
     apart = twice._replace(group_idxs=np.arange(160))
 
     found, together = figures_of(rows), figures_of(twice)
@@ -169,6 +173,21 @@ def test_rows_that_belong_together_count_once():
         assert other.interval == pytest.approx(one.interval)
         low, high = getattr(figures_of(apart), name).interval
         assert high - low < other.interval[1] - other.interval[0]
+
+
+def test_rows_of_twice_the_variance_count_half():
+    rows = draw(80)
+    twice = repeat_rows(rows)._replace(group_idxs=np.arange(160), variance_factor=2.0)
+
+    found, shared = figures_of(rows), figures_of(twice)
+
+    for name in (*MEANS, "auroc", "sensitivity", "specificity"):
+        alone, other = getattr(found, name), getattr(shared, name)
+        assert other.value == pytest.approx(alone.value)
+        # Means are corrected by n / (n - 1) rows, of which there are more.
+        assert other.interval == pytest.approx(alone.interval, rel=0.01)
+    for narrow, wide in zip(found.reliability, shared.reliability, strict=True):
+        assert wide.observed.interval == pytest.approx(narrow.observed.interval)
 
 
 def test_calibration_error_is_the_mean_gap_of_ten_groups_of_rows():

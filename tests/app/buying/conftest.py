@@ -120,9 +120,10 @@ def provide(engine: sa.Engine, vendors: Vendors) -> Provide:
 
     def store(*names: str, **changes: Any) -> None:
         for name in names:
-            read = READS[name.rstrip("2")]
-            fills = {"fills": name.rstrip("2")}
-            document = vendors.provider(name, read, **{**fills, **changes})
+            fills = changes.get("fills", name.rstrip("2"))
+            document = vendors.provider(
+                name, READS[fills], **(changes | {"fills": fills})
+            )
             key = f"prv_{name}"
             stored = StoredProvider(key, name, document, on(1), on(1))
             with transaction(engine, DEFAULT_TENANT) as db:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from askless.app.records import StoredProvider
+from askless.app.service.buying.offers import charge_as, open_filler
 from askless.core.catalogue.catalogue import Group
 from tests.app.buying.conftest import DOMAINS, SHOP, Decide, Provide, shop
 from tests.app.buying.vendors import EMPTY, Vendors, fails
-from tests.app.clinic import Put
+from tests.app.clinic import Put, on
 
 pytest_plugins = ["tests.app.conftest_http"]
 
@@ -92,6 +94,38 @@ def test_a_fee_is_due_where_the_model_says_the_price(
     session = decide(model=put_web(put, 3, 4), budget=budget)
 
     assert micros(session["budget"]["spent"]) == (651_500 if is_bought else 51_000)
+
+
+def test_a_fee_that_an_empty_answer_has_paid_is_not_due_again(
+    decide: Decide, provide: Provide, vendors: Vendors, put: Put, client: TestClient
+) -> None:
+    """Not even where another provider then fills the feature at its own price."""
+    provide("firmo")
+    provide("visits", price=None, billing="per_call")
+    provide("firmo2", fills="visits", price=0.003, billing="per_answer")
+    provide("score", price=None)
+    vendors.script("visits", EMPTY)
+
+    session = decide(model=put_web(put, 3, 4))
+
+    called = calls_of(client, session)
+    charged = {name: call["charged"] for name, call in called.items()}
+    assert charged == {"visits": 0.0015, "firmo2": 0.003, "firmo": 0.05, "score": 0.6}
+    assert micros(session["budget"]["spent"]) == 654_500
+
+
+def test_a_fee_is_due_again_once_the_charge_that_paid_it_is_reversed(
+    vendors: Vendors,
+) -> None:
+    features = tuple(replace(SHOP.features[idx], group="web") for idx in (3, 4))
+    own = replace(SHOP, features=features, groups=(Group("web", fee=500),))
+    document = vendors.provider("visits", {"visits": "visits"})
+    alone = open_filler(StoredProvider("prv_1", "visits", document, on(1), on(1)))
+
+    paid = charge_as(own, own, [alone], {0: 0})
+    reversed_ = charge_as(paid, own, [alone], {})
+
+    assert (paid.groups[0].fee, reversed_.groups[0].fee) == (0, 500)
 
 
 def test_a_run_has_no_prices_but_those_of_its_providers(

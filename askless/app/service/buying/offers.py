@@ -6,7 +6,7 @@ came back empty, failed or cool down.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
@@ -95,14 +95,21 @@ def price_offer(catalogue: Catalogue, feature_idxs: Sequence[int]) -> int:
 
 
 def charge_as(
-    catalogue: Catalogue, own: Catalogue, fillers: Iterable[Filler]
+    catalogue: Catalogue,
+    own: Catalogue,
+    fillers: Iterable[Filler],
+    fee_payers: Mapping[int, int],
 ) -> Catalogue:
     """Return a catalogue at the prices and billing of one provider for each offer.
 
     `own` is the model's: the catalogue may have those of another provider already.
+    `fee_payers` has the feature whose charge paid the fee of a group.
     """
-    offers = list_offers(catalogue)
-    features, groups = list(catalogue.features), list(catalogue.groups)
+    offers, features = list_offers(catalogue), list(catalogue.features)
+    groups = [
+        group if group.is_bundle else own_group
+        for group, own_group in zip(catalogue.groups, own.groups, strict=True)
+    ]
     for filler in fillers:
         first = offers[filler.provider.fills][0]
         price = price_filler(filler, price_offer(own, [first]))
@@ -120,6 +127,10 @@ def charge_as(
                 billing=billing,
                 group=None if is_alone else own.features[first].group,
             )
+    for group_idx, payer in fee_payers.items():
+        # It has left the group, where its charge would show that the fee is paid.
+        if features[payer].group is None:
+            groups[group_idx] = replace(groups[group_idx], fee=0)
     return replace(catalogue, features=tuple(features), groups=tuple(groups))
 
 

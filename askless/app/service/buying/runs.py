@@ -58,6 +58,7 @@ from askless.app.service.buying.turns import (
     Pause,
     RunTurn,
     Step,
+    find_fee_payers,
     list_usable,
     make_call,
     open_turn,
@@ -168,7 +169,7 @@ def give_up(turn: RunTurn, offer: str, idx: int) -> None:
 def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
     """Make the plan anew at the prices of a provider, where they are others."""
     catalogue = turn.opened.model.ensemble.catalogue
-    charged = charge_as(catalogue, turn.own, [filler])
+    charged = charge_as(catalogue, turn.own, [filler], find_fee_payers(turn))
     if charged == catalogue:
         return False
     loaded, now = turn.buying.loaded, turn.at.now

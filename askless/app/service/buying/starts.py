@@ -69,7 +69,7 @@ def start(
         if refusals:
             raise RefusedError(refusals)
         firsts = [first_usable(listed, request) for listed in fillers.values()]
-        return charge_as(catalogue, catalogue, firsts)
+        return charge_as(catalogue, catalogue, firsts, {})
 
     opened = service.start(db, loaded, request, at, reprice)
     left_out = {

@@ -28,7 +28,7 @@ from askless.app.service.sessions.opened import (
 )
 from askless.app.store.buying import calls, runs
 from askless.app.store.database.transactions import Transaction
-from askless.core.catalogue.catalogue import Catalogue
+from askless.core.catalogue.catalogue import NO_GROUP, Catalogue
 from askless.core.catalogue.prices import price_feature
 from askless.core.session.answers import compute_paid
 from askless.core.session.state import State
@@ -136,12 +136,31 @@ def is_over(state: State) -> bool:
     )
 
 
+def find_fee_payers(turn: RunTurn) -> dict[int, int]:
+    """Return the feature whose charge paid the fee of a group, by the group.
+
+    Only a provider without a price of its own charges a fee.
+    """
+    own, payers = turn.own, dict[int, int]()
+    for charge in turn.state.charges:
+        idx, filler = charge.feature_idx, turn.fillers.get(charge.provider or "")
+        group_idx = int(own.group_idxs[idx])
+        if group_idx == NO_GROUP or own.is_bundle[group_idx]:
+            continue
+        is_own_price = filler is None or filler.provider.price is None
+        if is_own_price and charge.amount == own.costs[idx] + own.fees[group_idx]:
+            payers[group_idx] = idx
+    return payers
+
+
 def list_usable(turn: RunTurn, offer: str) -> list[Filler]:
     """Return the providers of an offer that may still be called for the case."""
     catalogue, made = turn.own, turn.made.values()
     tried = {call.provider for call in made if call.reason != NOT_SENT}
     gone = tried | turn.run.left_out.keys()
     paid = compute_paid(turn.opened.model.ensemble.catalogue, turn.state)
+    fees_paid = paid.group_idxs.union(find_fee_payers(turn))
+    paid = replace(paid, group_idxs=fees_paid)
     own = price_feature(catalogue, paid, list_offers(catalogue)[offer][0])
     listed = list_fillers(turn.fillers.values(), catalogue, paid).get(offer, [])
     remaining = turn.state.remaining

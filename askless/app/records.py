@@ -11,8 +11,6 @@ TrainingState = Literal[
 #: `learn` makes its next version.
 JobKind = Literal["train", "predict", "evaluate", "learn", "shadow"]
 SessionState = Literal["open", "waiting", "closed"]
-#: What is odd about a value that was given.
-DoubtKind = Literal["unseen_category", "outside_range"]
 EntryKind = Literal["charge", "miss", "reversal"]
 #: What a run does: a `released` one was handed to a person.
 RunState = Literal["buying", "paused", "ended", "released"]

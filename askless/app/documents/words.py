@@ -69,7 +69,7 @@ MEANINGS: dict[Any, dict[str, str]] = {
         "per_call": "each answer costs the price, an empty one too",
         "per_answer": "only an answer with a value costs something",
     },
-    records.DoubtKind: {
+    catalogue.DoubtKind: {
         "unseen_category": "training saw no such category",
         "outside_range": "training saw no number so small or so large",
     },
@@ -170,7 +170,7 @@ ShiftKind = TypeAliasType(
     "ShiftKind", Annotated[shifts.ShiftKind, explain_values(shifts.ShiftKind)]
 )
 DoubtKind = TypeAliasType(
-    "DoubtKind", Annotated[records.DoubtKind, explain_values(records.DoubtKind)]
+    "DoubtKind", Annotated[catalogue.DoubtKind, explain_values(catalogue.DoubtKind)]
 )
 FeatureType = TypeAliasType(
     "FeatureType",

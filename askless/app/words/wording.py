@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from askless.app.records import DoubtKind
-from askless.core.catalogue.catalogue import UNSEEN, Catalogue, Feature
+from askless.core.catalogue.catalogue import UNSEEN, Catalogue, DoubtKind, Feature
 from askless.core.catalogue.prices import from_micros
 from askless.core.errors import find_nearest, list_some
 from askless.core.model.ensemble import Ensemble

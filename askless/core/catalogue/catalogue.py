@@ -17,6 +17,9 @@ FeatureType = Literal["number", "boolean", "category"]
 #: whether an offer (a bundle or a feature) charges each call, or only for a value
 Billing = Literal["per_call", "per_answer"]
 
+#: what is odd about a value that training has not seen
+DoubtKind = Literal["unseen_category", "outside_range"]
+
 NO_GROUP = -1
 
 # The code of a category never seen in training: charged for, but no stump reads it.

@@ -7,7 +7,7 @@ from askless.core.kernels.newton import (
     N_COARSE,
     Derivatives,
     TreeRoom,
-    find_ways,
+    find_children,
     grow_tree,
     leaf_of,
     leaf_score,
@@ -28,7 +28,7 @@ N_CUTS = 12
 def draw_shares(size, state):
     """Draw numbers from [0, 1) and advance the state, uint64 (1,), which wraps around.
 
-    Uncompiled code warns of that; its callers don't want to hear it.
+    Callers silence the warning of uncompiled code.
     """
     shares, begin = np.empty(size), state[0]
     for idx in range(size):
@@ -49,7 +49,7 @@ def draw_share(share, state, out_is_drawn):
     n_left = max(1, int(share * size + 0.5))
     shares = draw_shares(size, state)
     for idx in range(size):
-        # Rounded down before it is compared, so that items wait less for one another.
+        # Whole numbers are compared faster, and each item waits for the one before.
         is_drawn = int(shares[idx] * (size - idx)) < n_left
         out_is_drawn[idx] = is_drawn
         n_left -= is_drawn
@@ -94,9 +94,9 @@ def write_gradients(rows, chances, targets, weights, output, out_pulls):
 @kernel
 def write_moves(table, rows, nodes, steps, out_moves):
     """Write the step of the leaf that each of some rows ends in."""
-    ways = find_ways(nodes)
+    children = find_children(nodes)
     for row in rows:
-        out_moves[row] = steps[leaf_of(table, row, nodes, ways)]
+        out_moves[row] = steps[leaf_of(table, row, nodes, children)]
 
 
 @kernel
@@ -118,7 +118,7 @@ def boost_trees(table, targets, weights, growth, out_scores, out_trees):
     n_outputs, n_rows = out_scores.shape
     state = np.full(1, np.uint64(growth.seed))
     is_open = np.ones(table.codes.shape[0], np.bool_)
-    # Rows' places have no sign: no index is tried as one from the end.
+    # Unsigned, so that no index needs a check for one below 0.
     members = np.flatnonzero(weights > 0).astype(np.uint64)
     others = np.flatnonzero(weights <= 0).astype(np.uint64)
     is_drawn = np.ones(members.shape[0], np.bool_)

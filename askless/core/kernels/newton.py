@@ -93,11 +93,11 @@ def sum_leaf(table, is_open, rows, derivatives, out_sums):
     Column by column within a row: sums of one column after another would wait for one
     another where rows share a code.
     """
-    # Without a sign, so that no index is tried as one from the end.
+    for idx in np.flatnonzero(is_open):
+        out_sums[idx, : count_codes(table, idx)] = 0.0
+        out_sums[idx, LOST] = 0.0
+    # Unsigned, so that no index needs a check for one below 0.
     columns = np.flatnonzero(is_open).astype(np.uint64)
-    for column in columns:
-        out_sums[column, : count_codes(table, column)] = 0.0
-        out_sums[column, LOST] = 0.0
     for place in range(rows.shape[0]):
         row = rows[place]
         gradient, slope = derivatives.gradients[row], derivatives.slopes[row]
@@ -325,21 +325,21 @@ def sum_new_leaves(table, is_open, rows, derivatives, leaves):
 
 
 @kernel
-def find_ways(nodes):
+def find_children(nodes):
     """Return the child of each node by the code that it reads; (n_nodes, N_COARSE)."""
-    ways = np.empty((nodes.shape[0], N_COARSE), np.int64)
+    children = np.empty((nodes.shape[0], N_COARSE), np.int64)
     for node_idx in range(nodes.shape[0]):
         node = nodes[node_idx]
         for code in range(N_COARSE):
-            ways[node_idx, code] = node[BELOW if goes_below(code, node) else ABOVE]
-    return ways
+            children[node_idx, code] = node[BELOW if goes_below(code, node) else ABOVE]
+    return children
 
 
 @kernel
-def leaf_of(table, row, nodes, ways):
-    """Return the leaf that a row ends in; `ways` are those of `find_ways`."""
+def leaf_of(table, row, nodes, children):
+    """Return the leaf that a row ends in; `children` are those of `find_children`."""
     # A tree without nodes is the leaf 0, whose child number is -1.
     node_idx = 0 if nodes.shape[0] > 0 else -1
     while node_idx >= 0:
-        node_idx = ways[node_idx, table.codes[nodes[node_idx, READS], row]]
+        node_idx = children[node_idx, table.codes[nodes[node_idx, READS], row]]
     return -1 - node_idx

@@ -15,7 +15,7 @@ from askless.core.kernels.newton import (
     N_ABOVE,
     N_BELOW,
     READS,
-    find_ways,
+    find_children,
     goes_below,
     leaf_of,
 )
@@ -121,9 +121,9 @@ def mean_step(table, row, nodes, steps, is_hidden, to_go):
 def hiding_effects(table, is_hidden, rows, sizes, trees, out_changes):
     """Write by how much the scores of rows change if columns are hidden.
 
-    is_hidden: (n_columns,); rows: (n_some,), positions; sizes: (rounds, n_outputs), the
-    nodes of each tree of `trees`, a `TreeRoom` as `boost_trees` fills it. out_changes:
-    (n_some, n_outputs). Trees that read no hidden column are skipped.
+    is_hidden: (n_columns,); rows: uint64 (n_some,), positions; sizes: (rounds,
+    n_outputs), the nodes of each tree of `trees`, a `TreeRoom` as `boost_trees` fills
+    it. out_changes: (n_some, n_outputs). Trees that read no hidden column are skipped.
     """
     n_leaves = trees.steps.shape[2]
     to_go = WaysToGo(np.empty(n_leaves, np.int64), np.empty(n_leaves))
@@ -134,9 +134,9 @@ def hiding_effects(table, is_hidden, rows, sizes, trees, out_changes):
             nodes = trees.nodes[number, output, :size]
             if not is_hidden[nodes[:, READS]].any():
                 continue
-            ways = find_ways(nodes)
+            children = find_children(nodes)
             for place in range(rows.shape[0]):
                 row = rows[place]
                 step = mean_step(table, row, nodes, steps, is_hidden, to_go)
-                step -= steps[leaf_of(table, row, nodes, ways)]
+                step -= steps[leaf_of(table, row, nodes, children)]
                 out_changes[place, output] += step

@@ -110,7 +110,7 @@ class GrownTrees:
         """
         is_hidden = (self.feature_idxs[:, None] == np.array(feature_idxs)).any(axis=1)
         changes = np.zeros((row_idxs.size, self.scores.shape[0]))
-        rows = np.ascontiguousarray(row_idxs)
+        rows = row_idxs.astype(np.uint64)
         kernels.hiding_effects(
             self.table, is_hidden, rows, self.sizes, self.room, changes
         )

@@ -89,7 +89,7 @@ def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
     """Processor time from an answer to the next question and prediction.
 
     Of the model that `auto` makes of some of the rows, and of boosted stumps. Garbage
-    is collected as seldom as by the server, models are kept as its modules are.
+    is collected as seldom as by the server, and models are kept like its modules.
     """
     boosted, rows = make_case(scale, n_features)
     params = BoostParams("auto", effort="fast")

@@ -128,7 +128,7 @@ class Curve:
 
     @property
     def variance_factor(self) -> float:
-        """By which the variance of figures exceeds that of independent rows.
+        """Factor by which the variance of figures exceeds that of independent rows.
 
         Notes
         -----

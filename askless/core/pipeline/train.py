@@ -252,7 +252,7 @@ def add_learning_state(
 
 
 class ModelRows(NamedTuple):
-    """Rows that validate the model itself, beside those of the folds."""
+    """Rows that validate the model itself, and how many its folds were trained on."""
 
     #: the rows the whole was trained on, or a sample of them
     seen: Dataset

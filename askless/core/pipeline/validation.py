@@ -191,7 +191,9 @@ def compute_held_out_curve(
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     curve = replace(average_curves(curves), n_trained=n_trained)
     joined = join_scored(scored, curves)
-    joined = joined._replace(variance_factor=curve.variance_factor)
+    # Of very many rows only some are scored.
+    factor = 1.0 + joined.targets.size / n_trained
+    joined = joined._replace(variance_factor=factor)
     fold_idxs = np.repeat(
         np.arange(len(scored)), [part.targets.size for part in scored]
     )

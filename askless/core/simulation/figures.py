@@ -51,7 +51,7 @@ class ScoredRows(NamedTuple):
     group_idxs: IntArray
     #: (n_rows, n_budgets, n_classes)
     chances: FloatArray
-    #: by which the variance of figures exceeds that of independent rows
+    #: factor by which the variance of figures exceeds that of independent rows
     variance_factor: float = 1.0
 
 
@@ -242,7 +242,7 @@ def estimate_share(
         weights = rows.weights * counted
         if weights.any():
             share = min(float(weights @ right / weights.sum()), 1.0)
-            limits = wilson_interval(share, effective_row_groups(weights, rows))
+            limits = bound_share(share, effective_row_groups(weights, rows), rows)
             shares.append((share, *limits))
     if not shares:
         return None
@@ -289,7 +289,7 @@ def estimate_auroc(
         # All cases here rank right, or all wrong; other cases need not. If all chances
         # are equal, there is no order in any rows.
         is_even = abs(area - 0.5) <= NO_SPREAD
-        limits = (area, area) if is_even else wilson_interval(area, fewest)
+        limits = (area, area) if is_even else bound_share(area, fewest, rows)
         return Estimate(area, limits)
     odds = math.log(area / (1.0 - area))
     reach = QUANTILE * spread / (area * (1.0 - area))
@@ -322,7 +322,7 @@ def make_bins(
         bin_weight = float(weights.sum())
         if bin_weight > 0.0:
             observed = min(float(weights @ is_true) / bin_weight, 1.0)
-            limits = wilson_interval(observed, effective_row_groups(weights, rows))
+            limits = bound_share(observed, effective_row_groups(weights, rows), rows)
             mean_chance = min(float(weights @ predicted) / bin_weight, 1.0)
             estimate = Estimate(observed, limits)
             bins.append(ReliabilityBin(min(bin_weight, 1.0), mean_chance, estimate))
@@ -340,7 +340,11 @@ def compute_standard_error(added: FloatArray, rows: ScoredRows) -> float:
 
 
 def effective_row_groups(weights: FloatArray, rows: ScoredRows) -> float:
-    """Return the effective number of independent row groups (Kish 1965)."""
+    """Return the effective number of row groups (Kish 1965)."""
     group_weights = np.bincount(rows.group_idxs, weights)
-    n_groups = group_weights.sum() ** 2 / (group_weights**2).sum()
-    return float(n_groups / rows.variance_factor)
+    return float(group_weights.sum() ** 2 / (group_weights**2).sum())
+
+
+def bound_share(share: float, n_groups: float, rows: ScoredRows) -> tuple[float, float]:
+    """Return the interval of a share of so many effective row groups."""
+    return wilson_interval(share, n_groups / rows.variance_factor)

@@ -185,9 +185,21 @@ def test_rows_of_twice_the_variance_count_half():
         alone, other = getattr(found, name), getattr(shared, name)
         assert other.value == pytest.approx(alone.value)
         # Means are corrected by n / (n - 1) rows, of which there are more.
-        assert other.interval == pytest.approx(alone.interval, rel=0.01)
+        assert other.interval == pytest.approx(alone.interval, rel=0.02)
     for narrow, wide in zip(found.reliability, shared.reliability, strict=True):
         assert wide.observed.interval == pytest.approx(narrow.observed.interval)
+
+
+@pytest.mark.parametrize("sizes", [(4, 100, 100), (2, 30, 30)])
+def test_more_variance_makes_no_interval_narrower(sizes):
+    targets = np.repeat(np.arange(3), sizes)
+    rows = score(targets, 0.1 + 0.7 * np.eye(3)[targets])
+
+    plain = figures_of(rows).auroc.interval
+    shared = figures_of(rows._replace(variance_factor=2.25)).auroc.interval
+
+    assert shared[0] < plain[0]
+    assert shared[1] >= plain[1]
 
 
 def test_calibration_error_is_the_mean_gap_of_ten_groups_of_rows():

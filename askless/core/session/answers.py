@@ -219,10 +219,12 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
         is_bundle = bool(catalogue.is_bundle[group_idx])
         if group_idx == NO_GROUP or (is_bundle and charge.kind == "miss"):
             continue
-        # A charge of less was made when the fee was paid already.
+        # A charge of less was made when the fee was paid already. A miss of more was
+        # charged by a seller at its own price, as a bundle may be.
         whole = catalogue.features[charge.feature_idx].cost + catalogue.fees[group_idx]
-        # A seller may have charged a bundle at its own price.
-        if charge.amount >= whole or (is_bundle and charge.provider is not None):
+        is_sold = charge.provider is not None
+        is_more = charge.amount > whole and not (charge.kind == "miss" and is_sold)
+        if charge.amount == whole or is_more or (is_bundle and is_sold):
             groups.add(group_idx)
     bought = (charge.feature_idx for charge in charges if charge.kind == "charge")
     return Paid(frozenset(bought), frozenset(groups))

@@ -1,16 +1,21 @@
 """Several providers of one offer: which is called, and what each charges."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from askless.app.buyer.buyer import RunBuyer
 from askless.app.records import StoredProvider
 from askless.app.service.buying.offers import charge_as, open_filler
 from askless.core.catalogue.catalogue import Group
+from askless.core.session.answers import sum_paid
+from askless.core.session.state import Charge
 from tests.app.buying.conftest import DOMAINS, SHOP, Decide, Provide, shop
+from tests.app.buying.test_run_rules import wait_until
 from tests.app.buying.vendors import EMPTY, Vendors, fails
 from tests.app.clinic import Put, on
 
@@ -112,6 +117,66 @@ def test_a_fee_that_an_empty_answer_has_paid_is_not_due_again(
     charged = {name: call["charged"] for name, call in called.items()}
     assert charged == {"visits": 0.0015, "firmo2": 0.003, "firmo": 0.05, "score": 0.6}
     assert micros(session["budget"]["spent"]) == 654_500
+
+
+def test_a_fee_that_was_paid_is_not_due_again_where_its_seller_gets_a_price(
+    provide: Provide, vendors: Vendors, put: Put, client: TestClient, buyer: RunBuyer
+) -> None:
+    """A stored provider may change while a run goes on."""
+    del buyer
+    provide("firmo")
+    provide("visits", price=None, billing="per_call")
+    provide("firmo2", fills="visits", price=0.003, billing="per_answer")
+    provide("score", price=None)
+    vendors.script("visits", EMPTY)
+    vendors.vendors["firmo2"].latency_s = 0.8
+    body = {"model": put_web(put, 3, 4), "budget": 1, "keys": {"domain": DOMAINS[20]}}
+    path = f"/predict/{client.post('/predict', json=body | {'run': True}).json()['id']}"
+    wait_until(lambda: any(asked.vendor == "firmo2" for asked in vendors.requests))
+    provide("visits", price=0.002, billing="per_call")
+
+    wait_until(lambda: client.get(path).json()["state"] == "closed")
+
+    assert micros(client.get(path).json()["budget"]["spent"]) == 654_500
+
+
+@pytest.mark.parametrize("budget", [0.0025, 0.003])
+def test_the_second_is_bought_where_the_first_has_paid_the_fee_for_nothing(
+    decide: Decide, provide: Provide, vendors: Vendors, put: Put, budget: float
+) -> None:
+    """What is left pays the second without the fee."""
+    provide("firmo", "score")
+    provide("firmo2", fills="visits", price=None, billing="per_call")
+    provide("visits", price=None)
+    vendors.script("firmo2", EMPTY)
+
+    session = decide(model=put_web(put, 3), budget=budget)
+
+    assert micros(session["budget"]["spent"]) == 2_500
+
+
+@pytest.mark.parametrize("budget", [0.0015, 0.003])
+def test_what_a_failed_call_held_pays_the_second(
+    decide: Decide, provide: Provide, vendors: Vendors, budget: float
+) -> None:
+    provide("firmo", "score")
+    provide("firmo2", fills="visits", price=0.001)
+    provide("visits", price=0.0012)
+    vendors.script("firmo2", fails(503))
+
+    assert micros(decide(budget=budget)["budget"]["spent"]) == 1_200
+
+
+@pytest.mark.parametrize(("amount", "paid"), [(1_500, {0}), (1_000, ()), (3_000, ())])
+def test_a_miss_has_paid_the_fee_at_the_price_of_the_model_alone(
+    amount: int, paid: Collection[int]
+) -> None:
+    visits = replace(SHOP.features[3], group="web")
+    catalogue = replace(SHOP, features=(visits,), groups=(Group("web", fee=500),))
+
+    found = sum_paid(catalogue, [Charge(0, amount, "miss", "visits")])
+
+    assert found.group_idxs == frozenset(paid)
 
 
 def test_a_fee_is_due_again_once_the_charge_that_paid_it_is_reversed(

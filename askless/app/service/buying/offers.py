@@ -128,7 +128,7 @@ def charge_as(
                 group=None if is_alone else own.features[first].group,
             )
     for group_idx, payer in fee_payers.items():
-        # It has left the group, where its charge would show that the fee is paid.
+        # Outside the group its charge doesn't show that the fee is paid.
         if features[payer].group is None:
             groups[group_idx] = replace(groups[group_idx], fee=0)
     return replace(catalogue, features=tuple(features), groups=tuple(groups))

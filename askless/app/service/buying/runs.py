@@ -124,7 +124,7 @@ def try_offer(turn: RunTurn, feature_idx: int) -> Step:
     """Reserve a call for a feature; None where the plan was made anew instead."""
     catalogue = turn.opened.model.ensemble.catalogue
     name = offer_name(catalogue, feature_idx)
-    fillers = list_usable(turn, name)
+    fillers = list_usable(turn, name, turn.state)
     if not fillers:
         give_up(turn, name, feature_idx)
         return None
@@ -169,7 +169,8 @@ def give_up(turn: RunTurn, offer: str, idx: int) -> None:
 def charges_otherwise(turn: RunTurn, filler: Filler) -> bool:
     """Make the plan anew at the prices of a provider, where they are others."""
     catalogue = turn.opened.model.ensemble.catalogue
-    charged = charge_as(catalogue, turn.own, [filler], find_fee_payers(turn))
+    payers = find_fee_payers(turn, turn.state)
+    charged = charge_as(catalogue, turn.own, [filler], payers)
     if charged == catalogue:
         return False
     loaded, now = turn.buying.loaded, turn.at.now

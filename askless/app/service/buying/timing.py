@@ -75,7 +75,7 @@ def make_pace(turn: RunTurn) -> Pace:
     for idx in range(len(catalogue.features)):
         name = offer_name(catalogue, idx)
         if name not in by_offer:
-            usable = list_usable(turn, name)
+            usable = list_usable(turn, name, turn.state)
             first = usable[0].name if usable else None
             by_offer[name] = 0.0 if first is None else expect_seconds(turn, first)
         seconds.append(by_offer[name])

@@ -136,34 +136,34 @@ def is_over(state: State) -> bool:
     )
 
 
-def find_fee_payers(turn: RunTurn) -> dict[int, int]:
+def find_fee_payers(turn: RunTurn, state: State) -> dict[int, int]:
     """Return the feature whose charge paid the fee of a group, by the group.
 
-    Only a provider without a price of its own charges a fee.
+    Only a provider without a price of its own charges a fee; it may have got one since.
     """
     own, payers = turn.own, dict[int, int]()
-    for charge in turn.state.charges:
+    for charge in state.charges:
         idx, filler = charge.feature_idx, turn.fillers.get(charge.provider or "")
         group_idx = int(own.group_idxs[idx])
         if group_idx == NO_GROUP or own.is_bundle[group_idx]:
             continue
-        is_own_price = filler is None or filler.provider.price is None
-        if is_own_price and charge.amount == own.costs[idx] + own.fees[group_idx]:
+        is_whole = charge.amount == own.costs[idx] + own.fees[group_idx]
+        if is_whole and (filler is None or filler.provider.price != charge.amount):
             payers[group_idx] = idx
     return payers
 
 
-def list_usable(turn: RunTurn, offer: str) -> list[Filler]:
-    """Return the providers of an offer that may still be called for the case."""
+def list_usable(turn: RunTurn, offer: str, state: State) -> list[Filler]:
+    """Return the providers of an offer that a state may still call for the case."""
     catalogue, made = turn.own, turn.made.values()
     tried = {call.provider for call in made if call.reason != NOT_SENT}
     gone = tried | turn.run.left_out.keys()
-    paid = compute_paid(turn.opened.model.ensemble.catalogue, turn.state)
-    fees_paid = paid.group_idxs.union(find_fee_payers(turn))
+    paid = compute_paid(turn.opened.model.ensemble.catalogue, state)
+    fees_paid = paid.group_idxs.union(find_fee_payers(turn, state))
     paid = replace(paid, group_idxs=fees_paid)
     own = price_feature(catalogue, paid, list_offers(catalogue)[offer][0])
     listed = list_fillers(turn.fillers.values(), catalogue, paid).get(offer, [])
-    remaining = turn.state.remaining
+    remaining = state.remaining
     return [
         filler
         for filler in listed

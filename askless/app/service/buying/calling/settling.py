@@ -13,8 +13,9 @@ from askless.app.service.sessions.opened import OpenSession
 from askless.app.store import ledger, sessions
 from askless.app.store.buying import calls, providers
 from askless.app.store.database.transactions import Transaction
+from askless.core.session.answers import book_purchase
 from askless.core.session.machine import take_purchase
-from askless.core.session.state import Answer, Charge, Purchase
+from askless.core.session.state import Answer, Charge, Purchase, State
 from askless.core.session.steps import find_chances
 
 # After so many failures in a row a provider cools down, each time twice as long.
@@ -33,9 +34,11 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     idxs = tuple(ensemble.catalogue.feature_idxs[name] for name in call.features)
     ended = replace(call, state=verdict.state, reason=verdict.reason)
     turn.made[call.id] = ended
-    answers = list_answers(turn, call, verdict, idxs)
     state = replace(turn.state, held=turn.state.held - call.price)
-    purchase = Purchase(idxs[0], verdict.amount, verdict.kind, answers, call.provider)
+    purchase = Purchase(idxs[0], verdict.amount, verdict.kind, (), call.provider)
+    charged = book_purchase(ensemble.catalogue, state, purchase)
+    answers = list_answers(turn, call, verdict, charged)
+    purchase = replace(purchase, answers=answers)
     if verdict.answer is not None and verdict.answer.texts:
         texts = turn.opened.texts | verdict.answer.texts
         turn.opened = replace(turn.opened, texts=texts)
@@ -46,18 +49,20 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
 
 
 def list_answers(
-    turn: RunTurn, call: StoredCall, verdict: Verdict, idxs: tuple[int, ...]
+    turn: RunTurn, call: StoredCall, verdict: Verdict, charged: State
 ) -> tuple[Answer, ...]:
     """Return what a call says of its features; nothing while another provider is left.
 
-    What came and can't be read is unknown: it is kept out of the prediction.
+    `charged` is the state after the charge, which says what another one may cost. What
+    came and can't be read is unknown: it is kept out of the prediction.
     """
+    catalogue = turn.opened.model.ensemble.catalogue
+    idxs = tuple(catalogue.feature_idxs[name] for name in call.features)
     if verdict.state == "in_doubt":
         return tuple(Answer(idx, "ordered") for idx in idxs)
     if verdict.state == "settled":
         return answers_of(turn.opened, verdict, idxs)
-    offer = offer_name(turn.opened.model.ensemble.catalogue, idxs[0])
-    if list_usable(turn, offer):
+    if list_usable(turn, offer_name(catalogue, idxs[0]), charged):
         return ()
     outcome = outcome_of(turn.made.values(), call.features)
     return tuple(Answer(idx, outcome) for idx in idxs)

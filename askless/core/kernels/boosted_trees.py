@@ -49,7 +49,7 @@ def draw_share(share, state, out_is_drawn):
     n_left = max(1, int(share * size + 0.5))
     shares = draw_shares(size, state)
     for idx in range(size):
-        # Whole numbers are compared faster, and each item waits for the one before.
+        # Each item waits for the one before, and whole numbers are compared faster.
         is_drawn = int(shares[idx] * (size - idx)) < n_left
         out_is_drawn[idx] = is_drawn
         n_left -= is_drawn

@@ -191,7 +191,7 @@ def compute_held_out_curve(
         yield COMPARED + (1.0 - COMPARED) * len(curves) / len(pairs)
     curve = replace(average_curves(curves), n_trained=n_trained)
     joined = join_scored(scored, curves)
-    # Of very many rows only some are scored.
+    # The figures may score fewer rows than the errors: `simulate_rows` thins very many.
     factor = 1.0 + joined.targets.size / n_trained
     joined = joined._replace(variance_factor=factor)
     fold_idxs = np.repeat(

@@ -144,7 +144,7 @@ def test_a_fee_that_was_paid_is_not_due_again_where_its_seller_gets_a_price(
 def test_the_second_is_bought_where_the_first_has_paid_the_fee_for_nothing(
     decide: Decide, provide: Provide, vendors: Vendors, put: Put, budget: float
 ) -> None:
-    """What is left pays the second without the fee."""
+    """The budget still pays the second one, whose price then has no fee."""
     provide("firmo", "score")
     provide("firmo2", fills="visits", price=None, billing="per_call")
     provide("visits", price=None)

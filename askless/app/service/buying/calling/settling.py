@@ -37,7 +37,7 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
     state = replace(turn.state, held=turn.state.held - call.price)
     purchase = Purchase(idxs[0], verdict.amount, verdict.kind, (), call.provider)
     charged = book_purchase(ensemble.catalogue, state, purchase)
-    answers = list_answers(turn, call, verdict, charged)
+    answers = list_answers(turn, call, verdict, idxs, charged)
     purchase = replace(purchase, answers=answers)
     if verdict.answer is not None and verdict.answer.texts:
         texts = turn.opened.texts | verdict.answer.texts
@@ -49,20 +49,23 @@ def apply_verdict(turn: RunTurn, call: StoredCall, verdict: Verdict) -> None:
 
 
 def list_answers(
-    turn: RunTurn, call: StoredCall, verdict: Verdict, charged: State
+    turn: RunTurn,
+    call: StoredCall,
+    verdict: Verdict,
+    idxs: tuple[int, ...],
+    charged: State,
 ) -> tuple[Answer, ...]:
     """Return what a call says of its features; nothing while another provider is left.
 
     `charged` is the state after the charge, which says what another one may cost. What
     came and can't be read is unknown: it is kept out of the prediction.
     """
-    catalogue = turn.opened.model.ensemble.catalogue
-    idxs = tuple(catalogue.feature_idxs[name] for name in call.features)
     if verdict.state == "in_doubt":
         return tuple(Answer(idx, "ordered") for idx in idxs)
     if verdict.state == "settled":
         return answers_of(turn.opened, verdict, idxs)
-    if list_usable(turn, offer_name(catalogue, idxs[0]), charged):
+    offer = offer_name(turn.opened.model.ensemble.catalogue, idxs[0])
+    if list_usable(turn, offer, charged):
         return ()
     outcome = outcome_of(turn.made.values(), call.features)
     return tuple(Answer(idx, outcome) for idx in idxs)

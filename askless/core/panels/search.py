@@ -156,8 +156,8 @@ def kernel_logits(
     columns = rows.columns.take(tuple(feature_idxs)).standardise(
         rows.dataset.values[few]
     )
-    squares = compute_squared_distances(columns)
-    width = np.float32(WIDTH * compute_median_distance(squares))
+    squares = compute_squared_distances(columns, columns)
+    width = np.float32(WIDTH * compute_median_distance(squares[::2, 1::2]))
     penalised = np.exp(-np.sqrt(squares).astype(np.float32) / width)
     targets, weights = rows.targets[few], rows.weights[few]
     targeted = signed_targets(rows)[few]

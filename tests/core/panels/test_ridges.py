@@ -117,18 +117,19 @@ def test_waves_that_several_kernels_share_cannot_be_changed():
 
 def test_squares_are_those_of_distances():
     columns = np.random.default_rng(0).normal(size=(6, 3))
+    others = columns[:4]
 
-    apart = columns[:, None] - columns
+    found = compute_squared_distances(columns, others)
 
-    expected = (apart**2).sum(axis=2)
-    np.testing.assert_allclose(compute_squared_distances(columns), expected, atol=1e-12)
+    expected = ((columns[:, None] - others) ** 2).sum(axis=2)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_equal_rows_have_no_distance_by_rounding():
     kinds = np.random.default_rng(0).normal(0.0, 20.0, (18, 27))
     numbers = np.random.default_rng(1).integers(0, 18, 300)
 
-    squares = compute_squared_distances(kinds[numbers])
+    squares = compute_squared_distances(kinds[numbers], kinds[numbers])
 
     is_equal = numbers[:, None] == numbers
     assert (squares[is_equal] == 0.0).all()
@@ -142,9 +143,9 @@ def test_equal_rows_have_no_distance_by_rounding():
 def test_median_distance_is_of_rows_that_differ_and_1_where_none_do(places, expected):
     columns = np.array(places, np.float64)[:, None]
 
-    assert compute_median_distance(compute_squared_distances(columns)) == pytest.approx(
-        expected
-    )
+    squares = compute_squared_distances(columns[::2], columns[1::2])
+
+    assert compute_median_distance(squares) == pytest.approx(expected)
 
 
 @each_n_classes

@@ -143,7 +143,7 @@ def test_kernel_leaves_out_each_row_as_fitting_again_without_it(n_classes):
 
     laid = rows.columns.take(idxs).standardise(rows.dataset.values)
     apart = np.sqrt(((laid[:, None] - laid) ** 2).sum(axis=2))
-    kernel = np.exp(-apart / (WIDTH * compute_median_distance(apart**2)))
+    kernel = np.exp(-apart / (WIDTH * compute_median_distance(apart[::2, 1::2] ** 2)))
     wanted = signed_targets(rows)
     means = rows.weights @ wanted / rows.weights.sum()
     votes = np.empty_like(wanted)

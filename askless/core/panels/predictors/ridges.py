@@ -71,23 +71,20 @@ class Basis(NamedTuple):
 def compute_median_distance(squares: FloatArray) -> float:
     """Return the median distance of rows that differ, or 1 if none do.
 
-    Even rows are compared with odd ones. `squares` (n_rows, n_rows) are squared
-    distances.
+    `squares` are squared distances.
     """
-    between = squares[::2, 1::2]
-    between = between[between > 0]
+    between = squares[squares > 0]
     return float(np.sqrt(np.median(between))) if between.size else 1.0
 
 
-def compute_squared_distances(columns: FloatArray) -> FloatArray:
-    """Return the squared distance between each two rows, (n_rows, n_rows).
+def compute_squared_distances(columns: FloatArray, others: FloatArray) -> FloatArray:
+    """Return the squared distance of each row to each other, (n_rows, n_others).
 
     What may be rounding is 0: else equal rows would seem to differ, and where most rows
     are equal, their median distance would be one of rounding.
     """
-    lengths = (columns**2).sum(axis=1)
-    sums = lengths[:, None] + lengths
-    distances = sums - 2.0 * columns @ columns.T
+    sums = (columns**2).sum(axis=1)[:, None] + (others**2).sum(axis=1)
+    distances = sums - 2.0 * columns @ others.T
     return np.where(distances > ROUNDING * sums, distances, 0.0)
 
 
@@ -143,9 +140,12 @@ def fit_kernel(
 
 
 def sample_median_distance(columns: FloatArray) -> float:
-    """Return the median distance of at most `N_DISTANCES` rows, evenly spaced."""
+    """Return the median distance of at most `N_DISTANCES` rows, evenly spaced.
+
+    Even rows are compared with odd ones.
+    """
     few = columns[evenly_spaced(len(columns), N_DISTANCES)]
-    return compute_median_distance(compute_squared_distances(few))
+    return compute_median_distance(compute_squared_distances(few[::2], few[1::2]))
 
 
 def make_weighted_waves(

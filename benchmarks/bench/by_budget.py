@@ -1,4 +1,4 @@
-"""The processor time of `auto` with five folds, beside LightGBM by hand without any.
+"""The processor time of `auto` with its folds, beside LightGBM by hand without any.
 
 By hand: forward selection for five budgets, one of four settings chosen, and a fit for
 each budget, by `benchmarks.frontier.rivals`. Each party has a process with one thread.

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from askless import BudgetedBoostingClassifier
+from askless.app.documents.spec.spec import read_spec
 from askless.app.pages.trainings.new_training import ALGORITHM_WORDS, count_unpriced
 from askless.app.pages.trainings.spec_forms import (
+    WHOLES,
     add_groups,
     draft_form,
     fill_prices,
@@ -17,7 +20,9 @@ from askless.app.pages.trainings.spec_forms import (
 )
 from askless.app.uploads.parsing import DraftedTable
 from askless.app.uploads.price_tables import PriceTable
+from askless.core.pipeline.spec import TrainingSpec
 from askless.core.table.draft import ColumnDraft
+from askless.core.table.spec import TableSpec
 from askless.core.training.algorithms import ALGORITHMS
 
 COLUMNS = ("age", "chol", "nr", "ill")
@@ -47,7 +52,7 @@ def test_a_draft_comes_back_as_it_was(typed: dict[str, str]) -> None:
 
     assert not read.refusals
     usual = {"algorithm": "auto", "effort": "standard", "seed": 0}
-    more = {"params": {"rounds": 300}, "validation": {"folds": 5}}
+    more = {"params": {"rounds": 300}, "validation": {"folds": 3}}
     assert read.spec == SPEC | usual | more
 
 
@@ -182,3 +187,12 @@ def test_words_for_missing_stand_in_one_line() -> None:
 
 def test_every_algorithm_has_its_line() -> None:
     assert ALGORITHM_WORDS.keys() == ALGORITHMS.keys()
+
+
+def test_every_door_has_the_same_number_of_folds_by_default() -> None:
+    usual = TrainingSpec(TableSpec("y")).folds
+
+    assert read_spec({"target": "y"}).folds == usual
+    assert read_spec({"target": "y", "validation": {}}).folds == usual
+    assert BudgetedBoostingClassifier().folds == usual
+    assert WHOLES["folds"] == ("validation", usual)

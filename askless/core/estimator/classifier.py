@@ -117,7 +117,8 @@ class BudgetedBoostingClassifier(
         Each with `members` (as above) and a `fee`, or as a bundle, whose members cost
         nothing themselves, a `price`; optionally a `name` and `label`.
     rounds : int or "auto"
-        Weak hypotheses, or trees, 1 to 100,000; in a cascade the most in each stage.
+        Weak hypotheses, or trees, 1 to 100,000; in a cascade the most in each stage,
+        beside panels 100 at most.
     tau, switch : float or "auto"
         0 to 1. How much `adaboost_bt_smoothed` and `hybrid` smooth costs, and when
         `hybrid` begins to.
@@ -223,7 +224,7 @@ class BudgetedBoostingClassifier(
         false_alarm: float = 0.5,
         half_life: int = 20_000,
         effort: str = "standard",
-        folds: int = 5,
+        folds: int = 3,
         budget: Any = None,
         policy: str | None = None,
         missing: Sequence[Any] | None = None,

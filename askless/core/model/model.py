@@ -134,7 +134,7 @@ class Curve:
         -----
         Folds' ensembles differ from the model, and they share rows of training. Both
         raise the variance, together by the factor 1 + n_samples / n_trained (Nadeau and
-        Bengio 2003). With five folds it is 2.25.
+        Bengio 2003). With three folds, all of them validated, it is 2.5.
         """
         return 1.0 + (self.n_samples / self.n_trained if self.n_trained else 0.0)
 

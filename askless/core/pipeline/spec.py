@@ -41,7 +41,7 @@ class TrainingSpec:
     boost: BoostParams = BoostParams("auto")
     auto: frozenset[AutoName] = frozenset()
     seed: int = 0
-    folds: Annotated[int, Interval(ge=0, le=50)] = 5
+    folds: Annotated[int, Interval(ge=0, le=50)] = 3
     deal: Deal | None = None
     curve_budgets: tuple[int, ...] = ()
     selection: SelectionParams | None = None

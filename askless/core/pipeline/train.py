@@ -62,7 +62,7 @@ SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 
 # Panels of folds are fitted with those of the whole from so many folds on, and so many
 # rows for each feature. With fewer of either their figures would be too good.
-LEAST_JOINT, LEAST_ROWS = 4, 30
+LEAST_JOINT, LEAST_ROWS = 3, 30
 
 # So many of these folds have rounds: enough to calibrate the policies that ask by them.
 N_BOOSTED = 2

@@ -32,7 +32,10 @@ class BoostParams:
     rounds: Annotated[
         int,
         Interval(ge=1, le=100_000),
-        doc("Weak hypotheses, or trees; of a cascade the most in each stage."),
+        doc(
+            "Weak hypotheses, or trees; of a cascade the most in each stage; beside "
+            "panels 100 at most."
+        ),
     ] = 300
     tau: Annotated[
         Share,

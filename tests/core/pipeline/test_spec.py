@@ -21,7 +21,7 @@ def test_target_alone_is_a_spec():
     spec = read_spec({"target": "label"})
 
     assert spec.table.features is None
-    assert spec.folds == 5
+    assert spec.folds == 3
     assert spec.boost.algorithm == "auto"
 
 

@@ -46,11 +46,14 @@ from askless.core.training.params import BoostParams, EffortName, check_algorith
 MAX_BUDGETS = 24
 
 
+FOLDS = parameters_of(TrainingSpec)["folds"]
+
+
 def read_folds(raw: Any) -> int:
     """Return a number of folds: 0 for none, or at least 2."""
     if raw == 1:
         raise ValueError("must be 0 or at least 2")
-    return int(parameters_of(TrainingSpec)["folds"].check(raw))
+    return int(FOLDS.check(raw))
 
 
 class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAMES)):  # type: ignore[misc]  # made of core's fields
@@ -59,7 +62,7 @@ class SpecParams(shape_of(BoostParams, ("algorithm", "effort", "seed"), AUTO_NAM
 
 class SpecValidation(Shape):
     folds: Annotated[int, BeforeValidator(read_folds, json_schema_input_type=int)] = (
-        Field(default=5, examples=[5], description="0, or 2 to 50.")
+        Field(default=FOLDS.default, examples=[3], description="0, or 2 to 50.")
     )
     budgets: Annotated[list[Amount], Field(max_length=MAX_BUDGETS)] = Field(
         default=[],

@@ -28,7 +28,7 @@ ROLES = {
 }
 # Fields of the form that stand in a spec as they are typed.
 TEXTS = ("name", "target", "positive", "note", "algorithm", "effort")
-WHOLES = {"rounds": ("params", 300), "folds": ("validation", 5), "seed": ("", 0)}
+WHOLES = {"rounds": ("params", 300), "folds": ("validation", 3), "seed": ("", 0)}
 WHOLE_RULE = "must be a whole number, 0 or more"
 # The box that gives features without a price the cost 1.
 SAME_COST = "same_cost"

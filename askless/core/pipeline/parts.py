@@ -16,7 +16,12 @@ from askless.core.pipeline.validation import preview_curve
 from askless.core.selection.search import Selection, select_subset
 from askless.core.table.dataset import Dataset
 from askless.core.table.targets import ErrorCosts
-from askless.core.training.algorithms import ALGORITHMS, grow_ensemble, make_ensemble
+from askless.core.training.algorithms import (
+    ALGORITHMS,
+    grow_ensemble,
+    limit_rounds,
+    make_ensemble,
+)
 from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 from askless.core.work import convert_steps
@@ -132,7 +137,7 @@ def train_part(
     A finished fold needs no selection again unless it has panels; the whole always
     selects, for its card.
     """
-    params, selection = spec.boost, spec.selection
+    params, selection = limit_rounds(spec.boost), spec.selection
     rounds = list(done.get(part.number, ()))
     # Only panels would still need the selected features of a finished fold.
     is_lean = selection is None or not ALGORITHMS[params.algorithm].has_panels

@@ -14,6 +14,10 @@ from askless.core.training.params import BoostParams
 from askless.core.training.rounds import Round
 from askless.core.training.rules import RULES
 
+# Most rounds beside panels. With 300 instead, `ordered` errs no less often and `sample`
+# more often (docs/mathematics.md has the figures).
+MOST_BESIDE_PANELS = 100
+
 Grow = Callable[[BinnedTable, BoostParams, Sequence[Round], bool], Iterator[Round]]
 
 
@@ -76,6 +80,13 @@ def grow_beside_panels(
     """Boost hypotheses beside panels, for sessions by a policy other than panels."""
     boosting = replace(params, algorithm=rule_name(params.algorithm))
     return grow_boosted(table, boosting, done, is_strict)
+
+
+def limit_rounds(params: BoostParams) -> BoostParams:
+    """Return parameters with no more rounds than are boosted beside panels, if any."""
+    if not ALGORITHMS[params.algorithm].has_panels:
+        return params
+    return replace(params, rounds=min(params.rounds, MOST_BESIDE_PANELS))
 
 
 def rule_name(algorithm: str) -> str:

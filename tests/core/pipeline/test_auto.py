@@ -15,6 +15,7 @@ from askless.core.pipeline.choosing import choose_parameters
 from askless.core.pipeline.comparison import compute_error_costs, number_groups
 from askless.core.pipeline.validation import halve_rows
 from askless.core.simulation.curves import evaluate
+from askless.core.training import algorithms
 from askless.core.training.algorithms import ALGORITHMS
 from askless.core.training.params import BoostParams
 from tests.panels import shorten
@@ -71,6 +72,17 @@ def test_every_part_has_panels_for_the_budgets_named_and_for_no_other(
 
 def test_auto_is_panels():
     assert ALGORITHMS["auto"] == ALGORITHMS["panels"]
+
+
+@pytest.mark.parametrize("rounds", [1, 5])
+def test_rounds_beside_panels_end_early(monkeypatch, rounds):
+    monkeypatch.setattr(algorithms, "MOST_BESIDE_PANELS", 2)
+    params = replace(PARAMS, rounds=rounds)
+
+    model = finish(train(telling(), params, folds=0))
+
+    assert len(model.ensemble.hypotheses) == min(rounds, 2)
+    assert model.params["rounds"] == min(rounds, 2)
 
 
 def test_curve_is_that_of_the_policies_kept(trained):

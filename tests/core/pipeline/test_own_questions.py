@@ -1,18 +1,23 @@
 """Where own questions of each case are in force, by held-out rows."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from askless.core.model.ensemble import BudgetRange
-from askless.core.pipeline.comparison import Comparison, OwnQuestions
+from askless.core.pipeline import own_questions
+from askless.core.pipeline.comparison import Comparison, OwnQuestions, PlayedRows
 from askless.core.pipeline.own_questions import (
     add_own_questions,
     choose_budgets_in_force,
+    evaluate_own_questions,
     list_runs_in_force,
     policy_under_budget,
 )
+from tests.small import table_of
 
 # Budgets of 0, 10, 20, 30 and no limit; everything costs 50.
 BUDGETS = (0, 10, 20, 30, None)
@@ -81,3 +86,24 @@ def test_budget_at_the_price_of_everything_keeps_its_own_range() -> None:
 
 def test_without_ranges_every_budget_is_asked_by_lists() -> None:
     assert policy_under_budget([], 10) == "panels"
+
+
+def test_few_rows_of_each_fold_are_played_beside_the_same_rows_of_lists(monkeypatch):
+    rows = table_of([np.arange(40.0)], np.arange(40) % 2)
+    ensemble: Any = SimpleNamespace(
+        panels=SimpleNamespace(worth=()), catalogue=rows.catalogue
+    )
+    listed = PlayedRows(*([rows.values + 1.0] * 3))
+    played = []
+
+    def play(_, some, *__):
+        played.append(some.values[:, 0].tolist())
+        return PlayedRows(*([some.values] * 3))
+
+    monkeypatch.setattr(own_questions, "simulate_policy", play)
+    monkeypatch.setattr(own_questions, "MOST_JUDGED", 10)
+
+    found = evaluate_own_questions([(ensemble, rows)] * 2, (0,), 0, [listed] * 2)
+
+    assert played == [[0, 10, 20, 29, 39]] * 2
+    assert found.gains == pytest.approx((1.0,))

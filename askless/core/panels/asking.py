@@ -41,7 +41,7 @@ POWERS = 0.0, 0.5, 1.0
 MOST_FIRSTS, LEAST_RATE = 4, 0.5
 
 # CellLayout times classes times rows that are played at most, and the least rows.
-MOST_PLAYED, LEAST_PLAYED = 2_000_000, 300
+MOST_PLAYED, LEAST_PLAYED = 500_000, 300
 
 # A feature of which no cell's log chances differ more between classes says nothing.
 LEAST_SPREAD = 0.02

@@ -50,11 +50,12 @@ class Effort(NamedTuple):
 
 
 # Rounds, leaves, rate, and the shares of rows and columns that each round draws.
-TREES = 100, 5, 0.13, 0.75, 0.6
-FEW_TREES = 60, 4, 0.13, 1.0, 1.0
+TREES = 70, 5, 0.18, 0.75, 0.6
+FEW_TREES = 40, 4, 0.2, 1.0, 1.0
+MANY_TREES = 100, 5, 0.13, 0.75, 0.6
 
 LIGHT = Recipe(0, 0, (), (FEW_TREES,))
-FULL = Recipe(150, 300, (0.3,), (TREES,))
+FULL = Recipe(100, 200, (0.3,), (TREES,))
 
 STANDARD = Effort(
     validation_rows=1500,
@@ -66,7 +67,7 @@ STANDARD = Effort(
     powers=(0.7,),
     small=8,
     max_swaps=6,
-    order_rounds=100,
+    order_rounds=50,
     full=FULL,
     light=LIGHT,
     next_size=1.5,
@@ -94,7 +95,7 @@ EFFORTS: dict[EffortName, Effort] = {
         small=12,
         max_swaps=40,
         order_rounds=400,
-        full=Recipe(500, 500, (0.06, 0.3, 1.5), 3 * (TREES,)),
+        full=Recipe(500, 500, (0.06, 0.3, 1.5), 3 * (MANY_TREES,)),
         light=FULL,
         next_size=1.25,
     ),

@@ -28,7 +28,7 @@ from askless.core.panels.purchases import Shop
 from askless.core.panels.rows import PanelRows
 
 SEARCH_FOLDS = 4
-SEARCH_ROUNDS, SEARCH_RATE = 30, 0.2
+SEARCH_ROUNDS, SEARCH_RATE = 20, 0.3
 
 # Most rows that score the kernel of a set.
 N_KERNEL_ROWS = 200

@@ -133,7 +133,7 @@ def eliminate_backward(search: SetSearch, least_budget: int) -> tuple[int, ...]:
     """
     rows, shop = search.rows, search.shop
     left, dropped = list(shop.offers), list[tuple[int, ...]]()
-    growth = make_growth_settings(rows, 100, 5, 0.1, 0.7, 0.5)
+    growth = make_growth_settings(rows, 50, 5, 0.2, 0.7, 0.5)
     while len(left) > 1 and shop.price(join_offers(left)) >= least_budget:
         gains = np.sum(
             [

@@ -58,7 +58,7 @@ from askless.core.training.rounds import Round
 from askless.core.work import convert_steps
 
 # Mean budgets, as shares of the spend of least error.
-SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+SHARES = (0.05, 0.15, 0.35, 0.65, 1.0)
 
 # Panels of folds are fitted with those of the whole from so many folds on, and so many
 # rows for each feature. With fewer of either their figures would be too good.

@@ -192,7 +192,7 @@ def test_only_the_ladder_without_a_fold_predicts_its_rows_as_held_out(n_classes)
         served = to_chances(panels[0].logits(values, rows.starts))
         gaps.append(np.abs(served - to_chances(logits[0, row_idxs])).max())
     # Served waves are of double precision, fitted ones of single.
-    assert gaps[1 + LEFT_OUT] < 1e-3 < min(gaps[:2] + gaps[3:])
+    assert gaps[1 + LEFT_OUT] < 2e-3 < min(gaps[:2] + gaps[3:])
 
 
 def test_each_ladder_has_the_panels_of_its_own_sets():

@@ -31,8 +31,8 @@ LEAST_LEAD, BEST_LEAD = 2.0, 4.0
 # A lead that ends at so many standard errors on a third of the rows has little hope.
 HOPEFUL_LEAD = 1.0
 
-# It may err more by this share of rows: one of those that are played.
-ERROR_SLACK = 1.5e-3
+# It may err more by this share of rows, less than one of those that are played.
+ERROR_SLACK = 5e-4
 
 # Least standard error, against division by 0.
 LEAST_ERROR = 1e-12

@@ -12,7 +12,7 @@ from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.ladder.tables import TableMember
 from askless.core.panels import ladders
 from askless.core.panels.asking import fit_asking_terms
-from askless.core.panels.effort import EFFORTS, LIGHT
+from askless.core.panels.effort import EFFORTS, LIGHT, MANY_TREES
 from askless.core.panels.gates import fit_held_out_tables
 from askless.core.panels.ladders import fit_ladders, fit_panels, list_parts_of
 from askless.core.panels.predictors import blending
@@ -183,7 +183,11 @@ def test_only_the_ladder_without_a_fold_predicts_its_rows_as_held_out(n_classes)
     rows = rows_of(dataset)
     orders = [[IDXS]] * len(rows.ladders)
 
-    fitted = run_to_end(fit_panels(rows, orders, EFFORTS["standard"]))
+    # With fewer waves the rounding of each weighs more.
+    full = EFFORTS["standard"].full._replace(n_waves=150, ensembles=(MANY_TREES,))
+    effort = EFFORTS["standard"]._replace(full=full)
+
+    fitted = run_to_end(fit_panels(rows, orders, effort))
 
     row_idxs = np.flatnonzero(DEALT.fold_of == LEFT_OUT)
     values = dataset.values[row_idxs]
@@ -192,7 +196,7 @@ def test_only_the_ladder_without_a_fold_predicts_its_rows_as_held_out(n_classes)
         served = to_chances(panels[0].logits(values, rows.starts))
         gaps.append(np.abs(served - to_chances(logits[0, row_idxs])).max())
     # Served waves are of double precision, fitted ones of single.
-    assert gaps[1 + LEFT_OUT] < 2e-3 < min(gaps[:2] + gaps[3:])
+    assert gaps[1 + LEFT_OUT] < 1e-3 < min(gaps[:2] + gaps[3:])
 
 
 def test_each_ladder_has_the_panels_of_its_own_sets():

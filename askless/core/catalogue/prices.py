@@ -100,13 +100,16 @@ def buy(
 ) -> tuple[int, Paid]:
     """Return the price of features bought in this order, and what is paid then."""
     total, bought, paid_groups = 0, set(paid.feature_idxs), set(paid.group_idxs)
-    has_groups = bool(catalogue.groups)
+    if not catalogue.groups:
+        new = set(feature_idxs) - bought
+        total = sum([catalogue.features[feature_idx].cost for feature_idx in new])
+        return total, Paid(frozenset(bought | new), paid.group_idxs)
     for feature_idx in feature_idxs:
         is_new = feature_idx not in bought
         if is_new:
             total += catalogue.features[feature_idx].cost
             bought.add(feature_idx)
-        group_idx = int(catalogue.group_idxs[feature_idx]) if has_groups else NO_GROUP
+        group_idx = int(catalogue.group_idxs[feature_idx])
         if group_idx != NO_GROUP and group_idx not in paid_groups:
             total += int(catalogue.fees[group_idx]) if is_new else 0
             paid_groups.add(group_idx)

@@ -3,8 +3,8 @@
 import itertools
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Annotated
+from functools import cached_property, lru_cache
+from typing import Annotated, Any
 
 import numpy as np
 from annotated_types import Interval, Len
@@ -24,6 +24,9 @@ from askless.core.table.dataset import ClassLabel, count_outputs
 
 # A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5
+
+# Sets of sessions whose results are remembered.
+MAX_SHARED = 512
 
 Offset = Annotated[float, Interval(ge=-1e6, le=1e6)]
 Slope = Annotated[float, Interval(ge=0, le=1e6)]
@@ -191,9 +194,19 @@ class Ensemble(Derived):
             measured=self.measured if catalogue == self.catalogue else None,
         )
         # Cached arrays depend on hypotheses, not on prices, so they are kept.
-        cached = self.__dict__.keys() - self.__getstate__().keys()
+        cached = self.__dict__.keys() - self.__getstate__().keys() - {"share"}
         repriced.__dict__.update({name: self.__dict__[name] for name in cached})
         return repriced
+
+    @cached_property
+    def share(self) -> Any:
+        """A function from whatever sessions have in common to results they share."""
+
+        def begin(*common: object) -> dict[object, Any]:
+            del common
+            return {}
+
+        return lru_cache(maxsize=MAX_SHARED)(begin)
 
     @cached_property
     def n_outputs(self) -> int:

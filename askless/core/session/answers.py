@@ -226,7 +226,7 @@ def sum_paid(catalogue: Catalogue, charges: Sequence[Charge]) -> Paid:
         is_more = charge.amount > whole and not (charge.kind == "miss" and is_sold)
         if charge.amount == whole or is_more or (is_bundle and is_sold):
             groups.add(group_idx)
-    bought = (charge.feature_idx for charge in charges if charge.kind == "charge")
+    bought = [charge.feature_idx for charge in charges if charge.kind == "charge"]
     return Paid(frozenset(bought), frozenset(groups))
 
 
@@ -234,6 +234,8 @@ def bundle_members(
     catalogue: Catalogue, state: State, feature_idx: int
 ) -> tuple[int, ...]:
     """Return the other open members of a feature's bundle; none without a bundle."""
+    if not catalogue.groups:
+        return ()
     others = (idx for idx in catalogue.offer_of(feature_idx) if idx != feature_idx)
     return tuple(idx for idx in others if state.outcomes[idx] is None)
 

@@ -10,7 +10,7 @@ from askless.core.model.ladder.blends import to_chances
 from askless.core.model.ladder.panels import PanelLadder
 from askless.core.model.votes import TIE
 from askless.core.session.answers import compute_paid, list_revealed
-from askless.core.session.position import Position, cached_once
+from askless.core.session.position import Position, shared_once
 from askless.core.session.rows.walks import Standing
 
 # By how much an answer that no panel needs lowers the expected log-loss at least.
@@ -26,7 +26,7 @@ def ladder_of(ensemble: Ensemble) -> PanelLadder:
     return ensemble.panels
 
 
-@cached_once
+@shared_once
 def mark_known(position: Position) -> BoolArray:
     """Return which features are known; (n_features,).
 
@@ -39,7 +39,7 @@ def mark_known(position: Position) -> BoolArray:
     return is_known
 
 
-@cached_once
+@shared_once
 def mark_gone(position: Position) -> BoolArray:
     """Return which features of panels stay hidden whatever is bought; (n_read,)."""
     ladder, status = ladder_of(position.ensemble), position.case.status
@@ -49,14 +49,14 @@ def mark_gone(position: Position) -> BoolArray:
     return np.asarray(is_gone, np.bool_)
 
 
-@cached_once
+@shared_once
 def choose_predictor(position: Position) -> int:
     """Return the panel that predicts from what is known."""
     ladder = ladder_of(position.ensemble)
     return ladder.best_panel(mark_known(position))
 
 
-@cached_once
+@shared_once
 def has_hidden_feature(position: Position) -> bool:
     """Return whether a case is not as those that rules for going on were learned on.
 
@@ -65,7 +65,7 @@ def has_hidden_feature(position: Position) -> bool:
     return bool(mark_gone(position).any())
 
 
-@cached_once
+@shared_once
 def choose_known_panel(position: Position) -> int:
     """Return the panel that rules for going on judge by: all of it has its answer.
 
@@ -77,7 +77,7 @@ def choose_known_panel(position: Position) -> int:
     return ladder.known_panel(is_known | mark_gone(position))
 
 
-@cached_once
+@shared_once
 def mark_judged(position: Position) -> BoolArray:
     """Return what is known and read by the panel that judges; (n_features,)."""
     ladder, is_judged = ladder_of(position.ensemble), mark_known(position).copy()
@@ -93,7 +93,7 @@ def compute_expected_loss(position: Position) -> float:
     return float(ladder.expect_losses(known)[choose_predictor(position)])
 
 
-@cached_once
+@shared_once
 def compute_expected_losses(position: Position) -> FloatArray:
     """Return the expected log-loss of each panel once it is bought; (n_panels,).
 
@@ -173,7 +173,7 @@ def list_open_features(position: Position, number: int) -> list[int]:
     return [idx for idx in panel.feature_idxs if status[idx] == kernels.OPEN]
 
 
-@cached_once
+@shared_once
 def price_open_features(position: Position) -> FloatArray:
     """Return the price of each panel's open features, in micro-units; (n_panels,).
 

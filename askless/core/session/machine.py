@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import (
@@ -29,7 +28,7 @@ from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
 from askless.core.session.position import Position
 from askless.core.session.probability import compute_lead, decide_label
-from askless.core.session.promises import expect_charge, make_promise
+from askless.core.session.promises import make_question
 from askless.core.session.rows.walks import Standing
 from askless.core.session.state import (
     Aim,
@@ -358,40 +357,19 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     After an advice to stop (`certain`, `confident`, `max_questions`, `not_worth_it`) it
     is what would be asked if one goes on.
     """
-    feature_idx = state.next_feature_idx
+    feature_idx, policy = state.next_feature_idx, POLICIES[state.policy]
     if feature_idx is None:
         return None
     position, explores = Position.of(ensemble, state), is_explored(state)
-    group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
-    policy = POLICIES[state.policy]
-    if not explores and feature_idx not in policy.list_askable(position):
-        # It is beyond what is worth spending.
-        position = position.beyond
-    starts, _ = ensemble.readers
-    prices = position.prices.tolist()
-    revealed = list_revealed(ensemble.catalogue, state, feature_idx)
-    empty_chance, expected_price = expect_charge(position, feature_idx)
-    return Question(
-        number=count_questions(ensemble.catalogue, state.history) + 1,
-        feature_idx=feature_idx,
-        feature_idxs=revealed,
-        price=prices[feature_idx],
-        is_group_paid=group_idx != NO_GROUP
-        and bool(position.case.is_group_paid[group_idx]),
-        n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx])
-        if policy.has_votes
-        else None,
-        # It is not in the policy's plan.
-        open_share=0.0 if explores else policy.open_share(position, feature_idx),
-        alternatives=tuple(
-            (idx, prices[idx])
-            for idx in policy.list_askable(position)
-            if idx != feature_idx
-        ),
-        promise=None if explores else make_promise(policy, position, revealed),
-        is_outside_rules=not explores and policy.is_outside_rules(position),
-        explores=explores,
-        policy_stop=apply_policy(ensemble, state).stop_reason if explores else None,
-        empty_chance=empty_chance,
-        expected_price=expected_price,
-    )
+    number = count_questions(ensemble.catalogue, state.history) + 1
+    if explores:
+        question = make_question(policy, position, number, explores=True)
+        reason = apply_policy(ensemble, state).stop_reason
+        return replace(question, policy_stop=reason)
+    if not policy.asks_alike:
+        return make_question(policy, position, number)
+    key = policy.name, feature_idx, number
+    if key not in position.shared:
+        position.shared[key] = make_question(policy, position, number)
+    kept: Question = position.shared[key]
+    return kept

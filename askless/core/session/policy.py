@@ -70,6 +70,8 @@ class Policy(ABC):
     is_fitted = False
     #: whether what is predicted is the vote of hypotheses
     has_votes = True
+    #: whether what is asked follows from what was answered, not from the values
+    asks_alike = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether sessions of an ensemble may ask by this policy."""
@@ -114,6 +116,15 @@ class Policy(ABC):
 
     def list_askable(self, position: Position) -> list[int]:
         """Return the features that could be asked next, each once."""
+        results = position.shared if self.asks_alike else position.kept
+        key = self.name, "askable"
+        if key not in results:
+            results[key] = self.list_open(position)
+        askable: list[int] = results[key]
+        return askable
+
+    def list_open(self, position: Position) -> list[int]:
+        """Compute the features of `list_askable`, without the cache."""
         is_payable = (position.waiting_for >= 0) & position.is_payable
         return list(dict.fromkeys(position.waiting_for[is_payable].tolist()))
 

@@ -1,5 +1,6 @@
 """A position: an ensemble, a state, and what follows from both, computed once."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
@@ -100,6 +101,8 @@ class Position:
     def is_empty(self) -> BoolArray:
         """Which features have the outcome `unavailable`; (n_features,)."""
         outcomes = self.state.outcomes
+        if "unavailable" not in outcomes:
+            return np.zeros(len(outcomes), np.bool_)
         return np.array([outcome == "unavailable" for outcome in outcomes], np.bool_)
 
     @cached_property
@@ -203,6 +206,26 @@ class Position:
         return {}
 
     @cached_property
+    def shared(self) -> dict[object, Any]:
+        """Results that sessions of the ensemble share, by their own keys.
+
+        They share them with the same answers but for the values, and the same money.
+        """
+        state = self.state
+        has_value = [not math.isnan(state.values[idx]) for idx in state.known]
+        shared: dict[object, Any] = self.ensemble.share(
+            state.outcomes,
+            state.known,
+            *has_value,
+            compute_paid(self.ensemble.catalogue, state),
+            state.budget,
+            self.limit,
+            self.remaining,
+            state.aim,
+        )
+        return shared
+
+    @cached_property
     def _tallies(self) -> dict[int | None, Tally]:
         return {}
 
@@ -247,7 +270,9 @@ class Position:
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)
 
 
-def cached_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
+def cached_once(
+    compute: Callable[[Position], Found], place: str = "kept"
+) -> Callable[[Position], Found]:
     """Make a function of a position compute once for each position.
 
     The result must follow from what is known and paid, not from decisions.
@@ -256,9 +281,18 @@ def cached_once(compute: Callable[[Position], Found]) -> Callable[[Position], Fo
 
     @wraps(compute)
     def look_up(position: Position) -> Found:
-        if word not in position.kept:
-            position.kept[word] = compute(position)
-        value: Found = position.kept[word]
+        results = getattr(position, place)
+        if word not in results:
+            results[word] = compute(position)
+        value: Found = results[word]
         return value
 
     return look_up
+
+
+def shared_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
+    """Make a function of a position compute once for all that `Position.shared` unites.
+
+    The result must follow neither from values of features nor from decisions.
+    """
+    return cached_once(compute, "shared")

@@ -1,16 +1,18 @@
-"""Promise what held-out rows measured: errors on the way, and what comes back empty."""
+"""Say what is known of a question before it is answered, its promises among it."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from askless.core.arrays import FloatArray
+from askless.core.catalogue.catalogue import NO_GROUP
 from askless.core.catalogue.prices import Paid, buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.measured import MeasuredErrors
+from askless.core.session.answers import list_revealed
 from askless.core.session.policy import Policy
-from askless.core.session.position import Position, cached_once
-from askless.core.session.state import Aim, Promise
+from askless.core.session.position import Position, shared_once
+from askless.core.session.state import Aim, Promise, Question
 
 
 def choose_measured_errors(
@@ -23,6 +25,47 @@ def choose_measured_errors(
     """
     is_measured = aim is None and policy == ensemble.policy_at(budget)
     return ensemble.measured if is_measured else None
+
+
+def make_question(
+    policy: Policy, position: Position, number: int, *, explores: bool = False
+) -> Question:
+    """Return the question for the feature that a session asks next.
+
+    `number` counts the session's questions from 1.
+    """
+    ensemble, feature_idx = position.ensemble, position.state.next_feature_idx
+    assert feature_idx is not None, "there is a question"
+    group_idx = int(ensemble.catalogue.group_idxs[feature_idx])
+    if not explores and feature_idx not in policy.list_askable(position):
+        # It is beyond what is worth spending.
+        position = position.beyond
+    starts, _ = ensemble.readers
+    prices = position.prices.tolist()
+    askable = policy.list_askable(position)
+    revealed = list_revealed(ensemble.catalogue, position.state, feature_idx)
+    empty_chance, expected_price = expect_charge(position, feature_idx)
+    return Question(
+        number=number,
+        feature_idx=feature_idx,
+        feature_idxs=revealed,
+        price=prices[feature_idx],
+        is_group_paid=group_idx != NO_GROUP
+        and bool(position.case.is_group_paid[group_idx]),
+        n_hypotheses=int(starts[feature_idx + 1] - starts[feature_idx])
+        if policy.has_votes
+        else None,
+        # It is not in the policy's plan.
+        open_share=0.0 if explores else policy.open_share(position, feature_idx),
+        alternatives=tuple(
+            [(idx, prices[idx]) for idx in askable if idx != feature_idx]
+        ),
+        promise=None if explores else make_promise(policy, position, revealed),
+        is_outside_rules=not explores and policy.is_outside_rules(position),
+        explores=explores,
+        empty_chance=empty_chance,
+        expected_price=expected_price,
+    )
 
 
 def make_promise(
@@ -79,7 +122,7 @@ def price_read(policy: Policy, position: Position, revealed: Sequence[int] = ())
     return buy(position.ensemble.catalogue, Paid(), read.tolist())[0]
 
 
-@cached_once
+@shared_once
 def expect_empty(position: Position) -> FloatArray | None:
     """Return the chance that each feature's offer comes back empty; (n_features,).
 

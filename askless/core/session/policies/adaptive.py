@@ -62,6 +62,7 @@ class Adaptive(PanelPolicy):
     """
 
     name = "adaptive"
+    asks_alike = False
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has panels with rules."""

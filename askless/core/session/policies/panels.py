@@ -68,6 +68,7 @@ class PanelPolicy(OddsPolicy):
     """
 
     name = "panels"
+    asks_alike = True
 
     def serves(self, ensemble: Ensemble) -> bool:
         """Return whether the ensemble has panels."""
@@ -84,15 +85,8 @@ class PanelPolicy(OddsPolicy):
             return Step(None, "all_known")
         return Step(None, position.reason_to_stop)
 
-    def list_askable(self, position: Position) -> list[int]:
-        """Return the features of the panel to buy that have no answer yet."""
-        if "could ask" not in position.kept:
-            position.kept["could ask"] = self.list_open(position)
-        open_idxs: list[int] = position.kept["could ask"]
-        return open_idxs
-
     def list_open(self, position: Position) -> list[int]:
-        """Compute the features of `list_askable`, without the cache."""
+        """Return the features of the panel to buy that have no answer yet."""
         number = self.choose_panel(position)
         rest = list_open_features(position, number)
         if (

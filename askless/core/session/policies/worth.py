@@ -55,7 +55,7 @@ class WorthPolicy(OddsPolicy):
             return Step(None, "all_known")
         return Step(None, position.reason_to_stop)
 
-    def list_askable(self, position: Position) -> list[int]:
+    def list_open(self, position: Position) -> list[int]:
         """Return features that lower the entropy: the asked one, then by rate."""
         rates = compute_rates(position)
         order = sorted(rates, key=lambda idx: -rates[idx])

@@ -4,6 +4,7 @@ A command's modules are imported when it runs, so that help, version and complet
 fast.
 """
 
+import gc
 import sys
 from importlib import import_module
 from typing import Annotated, NamedTuple, NoReturn
@@ -169,9 +170,19 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
-    """Import a command with its options."""
+    """Import a command with its options.
+
+    Nothing that an import makes is garbage. Not to look for any saves an eighth of the
+    processor time of predicting a few rows.
+    """
     entry = COMMANDS[name]
-    function = getattr(import_module(f"{__name__}.{entry.module}"), entry.function)
+    gc.disable()
+    try:
+        module = import_module(f"{__name__}.{entry.module}")
+    finally:
+        gc.freeze()
+        gc.enable()
+    function = getattr(module, entry.function)
     if isinstance(function, typer.Typer):
         group = typer.main.get_group(function)
         group.name = name

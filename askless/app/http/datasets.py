@@ -123,7 +123,7 @@ def collect_cases(
     "",
     status_code=201,
     dependencies=[ReplaysEarly],
-    openapi_extra=UPLOAD_BODY | problem_docs("limit-reached"),
+    openapi_extra=UPLOAD_BODY | problem_docs("limit-reached", "not-found"),
     operation_id="upload_dataset",
     summary="Upload a dataset, or name one",
 )

@@ -171,16 +171,15 @@ class PanelPolicy(OddsPolicy):
 
         The predicting panel depends on which features are known, not on their values.
         """
-        ensemble = position.ensemble
-        answer = Answer(feature_idx, "value", float(values[0]))
-        after = Position.of(
-            ensemble, take_answer(ensemble.catalogue, position.state, answer)
-        )
-        rows = np.empty((values.size, 1, after.case.values.size))
-        rows[:] = after.case.values
+        key = "after", feature_idx
+        if key not in position.shared:
+            position.shared[key] = find_predictor_after(position, feature_idx)
+        number, is_known = position.shared[key]
+        # One by one, so that sums are rounded as for a case alone.
+        rows = np.repeat(position.case.values[None, None], values.size, axis=0)
         rows[:, 0, feature_idx] = values
-        number, known = choose_predictor(after), mark_known(after)
-        return to_chances(ladder_of(ensemble).predict_logits(number, rows, known)[:, 0])
+        logits = ladder_of(position.ensemble).predict_logits(number, rows, is_known)
+        return to_chances(logits[:, 0])
 
     def walk(self, ensemble: Ensemble, simulated: SimulatedRows) -> Walks:
         """Simulate a session for every row under every budget.
@@ -270,6 +269,14 @@ class PanelPolicy(OddsPolicy):
                 spends[rows, place] = branch.state.spent
                 ends[rows] = np.maximum(ends[rows], place)
             yield make_traces(ensemble, chances, spends, ends)
+
+
+def find_predictor_after(position: Position, feature_idx: int) -> tuple[int, BoolArray]:
+    """Return the panel that predicts after an answer, and what is known then."""
+    ensemble, answer = position.ensemble, Answer(feature_idx, "value", 0.0)
+    answered = take_answer(ensemble.catalogue, position.state, answer)
+    after = Position.of(ensemble, answered)
+    return choose_predictor(after), mark_known(after)
 
 
 def split_branch(

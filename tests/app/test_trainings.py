@@ -11,12 +11,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from askless.app.documents.spec.spec import read_spec
 from askless.app.errors import ConflictError, SupersededError
 from askless.app.records import StoredJob
 from askless.app.service.jobs import queue, training_runs, trainings
 from askless.app.store.database.tables import datasets as dataset_rows
 from askless.app.store.database.tables import models as model_rows
 from askless.app.store.database.tables import trainings as training_rows
+from askless.app.store.jobs import checkpoints
 from askless.core.errors import RefusedError
 from tests.app.jobs import Jobs, Spec, noisy_spec, noisy_table, now, undisturbed
 from tests.app.tenants import transaction
@@ -71,6 +73,35 @@ def test_checkpoints_go_with_the_result(jobs: Jobs) -> None:
     jobs.worker().work()
 
     assert jobs.n_checkpoints() == 0
+
+
+@pytest.mark.parametrize("recipe", [None, "of another version"])
+def test_rounds_of_another_recipe_are_none_of_a_training(
+    jobs: Jobs, recipe: str | None
+) -> None:
+    table, spec = noisy_table(), noisy_spec(10)
+    training = jobs.start(table, spec)
+    jobs.advance(training.id, 1, jobs.begin(training.id, 1), n_rounds=3)
+    with transaction(jobs.engine) as db:
+        db.execute(checkpoints.update().values(rounds="unread", recipe=recipe))
+    jobs.sweep()
+
+    jobs.advance(training.id, 2, jobs.begin(training.id, 2))
+    assert jobs.n_checkpoints() == 1
+    jobs.sweep()
+    jobs.worker(step_s=0.001).work()
+
+    assert jobs.document(training.id) == undisturbed(table, spec)
+
+
+def test_recipe_is_that_of_folds_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = read_spec(noisy_spec(10))
+    recipes = {training_runs.hash_recipe(spec)}
+    recipes.add(training_runs.hash_recipe(replace(spec, folds=spec.folds + 1)))
+    monkeypatch.setattr(training_runs, "version", lambda _: "0.0.9")
+    recipes.add(training_runs.hash_recipe(spec))
+
+    assert len(recipes) == 3
 
 
 FEW = noisy_spec(5)

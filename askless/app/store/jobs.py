@@ -5,7 +5,7 @@ events or checkpoints. Heartbeats are written and compared by the database's clo
 which all workers share.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,8 @@ checkpoints = sa.Table(
     sa.Column("part", sa.Integer, primary_key=True),
     sa.Column("first_round", sa.Integer, primary_key=True),
     sa.Column("rounds", sa.Text, nullable=False),
+    # A hash of how they were grown; NULL in rows of code that did not know it.
+    sa.Column("recipe", sa.String(64)),
 )
 
 training_events = sa.Table(
@@ -263,21 +265,36 @@ def get_last_progress(db: Transaction, training_id: str) -> dict[str, Any]:
     return dict(db.scalar(query.order_by(columns.number.desc()).limit(1)) or {})
 
 
-def add_checkpoint(
-    db: Transaction, training_id: str, part: int, first_round: int, rounds: str
+def add_checkpoints(
+    db: Transaction,
+    training_id: str,
+    recipe: str,
+    rounds: Iterable[tuple[int, int, str]],
 ) -> None:
-    db.execute(
-        checkpoints.insert().values(
-            training_id=training_id, part=part, first_round=first_round, rounds=rounds
+    """Add part, first round and rounds; delete checkpoints of another recipe."""
+    columns = checkpoints.c
+    is_other = columns.recipe.is_distinct_from(recipe)
+    is_stale = sa.and_(columns.training_id == training_id, is_other)
+    db.execute(checkpoints.delete().where(is_stale))
+    for part, first_round, text in rounds:
+        db.execute(
+            checkpoints.insert().values(
+                training_id=training_id,
+                part=part,
+                first_round=first_round,
+                rounds=text,
+                recipe=recipe,
+            )
         )
-    )
 
 
-def get_checkpoints(db: Transaction, training_id: str) -> list[tuple[int, str]]:
-    """Return part and rounds of each checkpoint of a training, in order."""
+def get_checkpoints(
+    db: Transaction, training_id: str, recipe: str
+) -> list[tuple[int, str]]:
+    """Return part and rounds of each checkpoint of a training's recipe, in order."""
     columns = checkpoints.c
     query = sa.select(columns.part, columns.rounds).where(
-        columns.training_id == training_id
+        columns.training_id == training_id, columns.recipe == recipe
     )
     rows = db.execute(query.order_by(columns.part, columns.first_round))
     return [(part, text) for part, text in rows]

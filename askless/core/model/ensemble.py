@@ -200,7 +200,7 @@ class Ensemble(Derived):
 
     @cached_property
     def share(self) -> Any:
-        """A function from whatever sessions have in common to results they share."""
+        """A function from what sessions have in common to the results they share."""
 
         def begin(*common: object) -> dict[object, Any]:
             del common

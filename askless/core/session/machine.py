@@ -6,6 +6,7 @@ Replayable from (ensemble, policy, budget, seed, known values, answers in order)
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
@@ -26,7 +27,7 @@ from askless.core.session.explorations import (
 )
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
-from askless.core.session.position import Position
+from askless.core.session.position import Position, look_up
 from askless.core.session.probability import compute_lead, decide_label
 from askless.core.session.promises import make_question
 from askless.core.session.rows.walks import Standing
@@ -369,7 +370,5 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
     if not policy.asks_alike:
         return make_question(policy, position, number)
     key = policy.name, feature_idx, number
-    if key not in position.shared:
-        position.shared[key] = make_question(policy, position, number)
-    kept: Question = position.shared[key]
-    return kept
+    make = partial(make_question, policy, position, number)
+    return look_up(position.shared, key, make)

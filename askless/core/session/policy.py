@@ -14,7 +14,7 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_classes
 from askless.core.session.answers import compute_paid, list_revealed, take_answer
 from askless.core.session.certainty import is_vote_certain
-from askless.core.session.position import Position
+from askless.core.session.position import Position, look_up
 from askless.core.session.probability import FULL_VOTE, compute_probabilities
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
@@ -118,10 +118,7 @@ class Policy(ABC):
         """Return the features that could be asked next, each once."""
         results = position.shared if self.asks_alike else position.kept
         key = self.name, "askable"
-        if key not in results:
-            results[key] = self.list_open(position)
-        askable: list[int] = results[key]
-        return askable
+        return look_up(results, key, lambda: self.list_open(position))
 
     def list_open(self, position: Position) -> list[int]:
         """Compute the features of `list_askable`, without the cache."""

@@ -213,16 +213,10 @@ class Position:
         """
         state = self.state
         has_value = [not math.isnan(state.values[idx]) for idx in state.known]
-        shared: dict[object, Any] = self.ensemble.share(
-            state.outcomes,
-            state.known,
-            *has_value,
-            compute_paid(self.ensemble.catalogue, state),
-            state.budget,
-            self.limit,
-            self.remaining,
-            state.aim,
-        )
+        paid = compute_paid(self.ensemble.catalogue, state)
+        given = state.outcomes, state.known, *has_value
+        money = paid, state.budget, self.limit, self.remaining, state.aim
+        shared: dict[object, Any] = self.ensemble.share(given, money)
         return shared
 
     @cached_property
@@ -270,6 +264,16 @@ class Position:
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)
 
 
+def look_up(
+    results: dict[object, Any], key: object, compute: Callable[[], Found]
+) -> Found:
+    """Return the result of a key, which is computed where there is none yet."""
+    if key not in results:
+        results[key] = compute()
+    result: Found = results[key]
+    return result
+
+
 def cached_once(
     compute: Callable[[Position], Found], place: str = "kept"
 ) -> Callable[[Position], Found]:
@@ -280,14 +284,10 @@ def cached_once(
     word = compute.__qualname__
 
     @wraps(compute)
-    def look_up(position: Position) -> Found:
-        results = getattr(position, place)
-        if word not in results:
-            results[word] = compute(position)
-        value: Found = results[word]
-        return value
+    def compute_once(position: Position) -> Found:
+        return look_up(getattr(position, place), word, lambda: compute(position))
 
-    return look_up
+    return compute_once
 
 
 def shared_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:

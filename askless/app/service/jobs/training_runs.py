@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from askless.app.cluster.layout import prepare_on_cluster
@@ -119,11 +121,14 @@ def open_training(
 
 
 def resume_training(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
-    """Resume a training after the rounds that earlier attempts have stored."""
+    """Resume a training after the rounds that earlier attempts have stored.
+
+    Rounds of another recipe are none of it: it starts anew.
+    """
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
-    for part, text in jobs.get_checkpoints(db, job.id):
+    for part, text in jobs.get_checkpoints(db, job.id, hash_recipe(work.spec)):
         rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
     runner = choose_runner(table, work.spec)
@@ -142,10 +147,25 @@ def save_rounds(
         more["round"] = step.rounds[step.part][-1].number
     if not queue.advance(db, claimed, step.share, now, **more):
         return False
-    for part, added in step.rounds.items():
-        text = json.dumps(rounds_to_json(added))
-        jobs.add_checkpoint(db, claimed.id, part, added[0].number, text)
+    if step.rounds:
+        checkpoints = [
+            (part, added[0].number, json.dumps(rounds_to_json(added)))
+            for part, added in step.rounds.items()
+        ]
+        recipe = hash_recipe(read_spec(claimed.spec))
+        jobs.add_checkpoints(db, claimed.id, recipe, checkpoints)
     return True
+
+
+def hash_recipe(spec: TrainingSpec) -> str:
+    """Return a hash of how the rounds of a training are grown.
+
+    A spec that leaves something to this code is read differently by another version.
+    """
+    grown = spec.boost, sorted(spec.auto), spec.seed, spec.folds, spec.deal
+    selected = spec.curve_budgets, spec.selection, spec.certify_share
+    recipe = version("askless"), grown, selected
+    return sha256(repr(recipe).encode()).hexdigest()
 
 
 def save_model(

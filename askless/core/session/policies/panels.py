@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from askless.core.session.policy import (
     choose_beyond_worthwhile,
     fits_limit,
 )
-from askless.core.session.position import Position
+from askless.core.session.position import Position, look_up
 from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
@@ -171,10 +172,8 @@ class PanelPolicy(OddsPolicy):
 
         The predicting panel depends on which features are known, not on their values.
         """
-        key = "after", feature_idx
-        if key not in position.shared:
-            position.shared[key] = find_predictor_after(position, feature_idx)
-        number, is_known = position.shared[key]
+        find = partial(find_predictor_after, position, feature_idx)
+        number, is_known = look_up(position.shared, ("after", feature_idx), find)
         # One by one, so that sums are rounded as for a case alone.
         rows = np.repeat(position.case.values[None, None], values.size, axis=0)
         rows[:, 0, feature_idx] = values
@@ -271,9 +270,9 @@ class PanelPolicy(OddsPolicy):
             yield make_traces(ensemble, chances, spends, ends)
 
 
-def find_predictor_after(position: Position, feature_idx: int) -> tuple[int, BoolArray]:
+def find_predictor_after(position: Position, idx: int) -> tuple[int, BoolArray]:
     """Return the panel that predicts after an answer, and what is known then."""
-    ensemble, answer = position.ensemble, Answer(feature_idx, "value", 0.0)
+    ensemble, answer = position.ensemble, Answer(idx, "value", 0.0)
     answered = take_answer(ensemble.catalogue, position.state, answer)
     after = Position.of(ensemble, answered)
     return choose_predictor(after), mark_known(after)

@@ -26,7 +26,7 @@ from askless.core.table.dataset import ClassLabel, count_outputs
 N_KNOTS = 5
 
 # Sets of sessions whose results are remembered.
-MAX_SHARED = 512
+MAX_SHARED = 256
 
 Offset = Annotated[float, Interval(ge=-1e6, le=1e6)]
 Slope = Annotated[float, Interval(ge=0, le=1e6)]

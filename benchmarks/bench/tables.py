@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchmarks.bench.by_budget import PARTIES
 from benchmarks.documents import Rows, number, spread
 from benchmarks.service.tables import SERVICE, write_service
 
@@ -129,8 +130,13 @@ def write_accuracy(one: Figures) -> Rows:
 def write_by_budget(one: Figures) -> Rows:
     for name, measured in one["sets"].items():
         size = f"{measured['rows']:,} × {measured['features']}"
-        cells = (spread(measured[party]) for party in ("auto", "by hand"))
-        yield name, size, *cells, f"{spread(measured['ratio'])} ×"
+        cells = (spread(measured[party]) for party in PARTIES)
+        yield (
+            name,
+            size,
+            *cells,
+            *(f"{spread(ratio)} ×" for ratio in measured["ratios"]),
+        )
 
 
 #: The regions that show one part each.

@@ -369,6 +369,5 @@ def next_question(ensemble: Ensemble, state: State) -> Question | None:
         return replace(question, policy_stop=reason)
     if not policy.asks_alike:
         return make_question(policy, position, number)
-    key = policy.name, feature_idx, number
     make = partial(make_question, policy, position, number)
-    return look_up(position.shared, key, make)
+    return look_up(position.shared, (policy.name, feature_idx, number), make)

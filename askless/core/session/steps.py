@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Literal
 
@@ -17,7 +17,7 @@ from askless.core.model.votes import TIE
 from askless.core.session import machine
 from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
-from askless.core.session.position import Position
+from askless.core.session.position import Position, look_up
 from askless.core.session.probability import decide_label
 from askless.core.session.state import Answer, Charge, Outcome, State, StopRule
 
@@ -204,6 +204,14 @@ def compute_prospect(
     The probability is that of the second of two classes, else of the predicted class.
     Values are those that the model tells apart, of numbers some of them.
     """
+    # As the forecast of now, it depends on the decision.
+    key = "prospect", feature_idx, state.n_draws, state.is_decided
+    find = partial(try_answers, ensemble, state, feature_idx)
+    return look_up(Position.of(ensemble, state).kept, key, find)
+
+
+def try_answers(ensemble: Ensemble, state: State, feature_idx: int) -> Prospect | None:
+    """Return the result of `compute_prospect`, without its cache."""
     policy, position = POLICIES[state.policy], Position.of(ensemble, state)
     now = machine.forecast(ensemble, state).probabilities
     class_idx = reported_class(now)

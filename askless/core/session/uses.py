@@ -1,6 +1,7 @@
 """Decide whether a feature can still change the prediction."""
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from askless.core.errors import UselessAnswerError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
-from askless.core.session.position import Position
+from askless.core.session.position import Position, look_up
 from askless.core.session.state import Answer, State
 
 
@@ -45,6 +46,15 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
     members = ensemble.catalogue.offer_of(feature_idx)
     if state.next_feature_idx in members:
         return True
+    if not POLICIES[state.policy].asks_alike:
+        return can_use_once_known(ensemble, state, feature_idx)
+    find = partial(can_use_once_known, ensemble, state, feature_idx)
+    return look_up(Position.of(ensemble, state).shared, ("of use", feature_idx), find)
+
+
+def can_use_once_known(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
+    """Return the result of `can_use` for a feature that is not asked."""
+    members = ensemble.catalogue.offer_of(feature_idx)
     # Any value will do: what counts is that the feature is known.
     answer = Answer(feature_idx, "value", 0.0)
     # Without a budget, since the answer may be too dear; with it again for the policy.

@@ -148,7 +148,7 @@ def show_question(
     request: Request,
     db: ReadDb,
     call: Call,
-    unread: Annotated[list[str], Query(default_factory=list)],
+    unread: Annotated[tuple[str, ...], Query()] = (),
     feature: str = "",
     on: str = "",
 ) -> Response:

@@ -8,6 +8,7 @@ nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -86,7 +87,7 @@ class SessionCall(NamedTuple):
     versions: frozenset[int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OpenSession:
     """A session with its parsed model and state."""
 
@@ -97,7 +98,7 @@ class OpenSession:
     #: the buying of the session; None: it is no run
     run: StoredRun | None = None
 
-    @property
+    @cached_property
     def view(self) -> bodies.Session:
         return view_of(self.session, self.model, self.state, self.texts, self.run)
 

@@ -76,7 +76,7 @@ def test_checkpoints_go_with_the_result(jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize("recipe", [None, "of another version"])
-def test_rounds_of_another_recipe_are_none_of_a_training(
+def test_training_starts_anew_beside_rounds_of_another_recipe(
     jobs: Jobs, recipe: str | None
 ) -> None:
     table, spec = noisy_table(), noisy_spec(10)
@@ -94,11 +94,13 @@ def test_rounds_of_another_recipe_are_none_of_a_training(
     assert jobs.document(training.id) == undisturbed(table, spec)
 
 
-def test_recipe_is_that_of_folds_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recipe_is_another_one_for_other_folds_and_other_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     spec = read_spec(noisy_spec(10))
     recipes = {training_runs.hash_recipe(spec)}
     recipes.add(training_runs.hash_recipe(replace(spec, folds=spec.folds + 1)))
-    monkeypatch.setattr(training_runs, "version", lambda _: "0.0.9")
+    monkeypatch.setattr(training_runs, "core_version", lambda: "0.0.9 (0000)")
     recipes.add(training_runs.hash_recipe(spec))
 
     assert len(recipes) == 3

@@ -1,4 +1,7 @@
-"""Say how the rounds of a checkpoint were grown."""
+"""Say how the rounds of a checkpoint were grown.
+
+Workers of older code read all checkpoints: stop them before this code trains.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from askless.app.cluster.layout import prepare_on_cluster
+from askless.app.cluster.versions import core_version
 from askless.app.documents.files import model_text
 from askless.app.documents.http.trainings import TestedParts
 from askless.app.documents.model.checkpoint import rounds_from_json, rounds_to_json
@@ -123,7 +123,7 @@ def open_training(
 def resume_training(db: Transaction, job: StoredJob, work: TrainingWork) -> TrainingRun:
     """Resume a training after the rounds that earlier attempts have stored.
 
-    Rounds of another recipe are none of it: it starts anew.
+    Rounds of another recipe are not read: the training then starts anew.
     """
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
@@ -160,11 +160,9 @@ def save_rounds(
 def hash_recipe(spec: TrainingSpec) -> str:
     """Return a hash of how the rounds of a training are grown.
 
-    A spec that leaves something to this code is read differently by another version.
+    It is another one for every other code of core, and for other defaults of a spec.
     """
-    grown = spec.boost, sorted(spec.auto), spec.seed, spec.folds, spec.deal
-    selected = spec.curve_budgets, spec.selection, spec.certify_share
-    recipe = version("askless"), grown, selected
+    recipe = core_version(), spec.boost, spec.seed, spec.folds, spec.deal
     return sha256(repr(recipe).encode()).hexdigest()
 
 

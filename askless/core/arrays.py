@@ -1,7 +1,8 @@
 """Array types, and base classes for values that hold or derive arrays."""
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,10 @@ RowArray = npt.NDArray[np.uint32]
 CodeArray = npt.NDArray[np.uint8]
 BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
+
+Result = TypeVar("Result")
+# What was computed already, by any keys.
+Results = dict[object, Any]
 
 
 def evenly_spaced(n_samples: int, most: int | None) -> IntArray:
@@ -61,3 +66,11 @@ class Derived:
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone; arrays mapped read-only would suit no kernel."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+
+def look_up(results: Results, key: object, compute: Callable[[], Result]) -> Result:
+    """Return the result of a key, which is computed where there is none yet."""
+    if key not in results:
+        results[key] = compute()
+    kept: Result = results[key]
+    return kept

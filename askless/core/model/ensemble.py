@@ -2,15 +2,16 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval, Len
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray
+from askless.core.arrays import BoolArray, Derived, FloatArray, IntArray, Results
 from askless.core.catalogue.catalogue import Catalogue
 from askless.core.catalogue.price_lists import PriceList, apply_prices
 from askless.core.catalogue.prices import total_cost
@@ -25,8 +26,8 @@ from askless.core.table.dataset import ClassLabel, count_outputs
 # A calibration has coefficients at the shares 0, 1/4, 1/2, 3/4 and 1.
 N_KNOTS = 5
 
-# Sets of sessions whose results are remembered.
-MAX_SHARED = 256
+# Sets of positions alike whose results an ensemble keeps.
+MAX_ALIKE = 256
 
 Offset = Annotated[float, Interval(ge=-1e6, le=1e6)]
 Slope = Annotated[float, Interval(ge=0, le=1e6)]
@@ -194,19 +195,21 @@ class Ensemble(Derived):
             measured=self.measured if catalogue == self.catalogue else None,
         )
         # Cached arrays depend on hypotheses, not on prices, so they are kept.
-        cached = self.__dict__.keys() - self.__getstate__().keys() - {"share"}
+        cached = self.__dict__.keys() - self.__getstate__().keys()
+        # Results of sessions depend on prices.
+        cached -= {"results_of_alike"}
         repriced.__dict__.update({name: self.__dict__[name] for name in cached})
         return repriced
 
     @cached_property
-    def share(self) -> Any:
-        """A function from what sessions have in common to the results they share."""
+    def results_of_alike(self) -> Callable[..., Results]:
+        """The results that sessions share, by all that they have in common."""
 
-        def begin(*common: object) -> dict[object, Any]:
+        def begin(*common: object) -> Results:
             del common
             return {}
 
-        return lru_cache(maxsize=MAX_SHARED)(begin)
+        return lru_cache(maxsize=MAX_ALIKE)(begin)
 
     @cached_property
     def n_outputs(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from askless.core.arrays import look_up
 from askless.core.errors import ClosedError, Refusal, RefusedError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import (
@@ -27,7 +28,7 @@ from askless.core.session.explorations import (
 )
 from askless.core.session.policies import POLICIES, default_policy
 from askless.core.session.policy import Policy
-from askless.core.session.position import Position, look_up
+from askless.core.session.position import Position
 from askless.core.session.probability import compute_lead, decide_label
 from askless.core.session.promises import make_question
 from askless.core.session.rows.walks import Standing

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray, look_up
 from askless.core.catalogue.prices import Paid, bound_purchases, buy
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.votes import raw_classes
 from askless.core.session.answers import compute_paid, list_revealed, take_answer
 from askless.core.session.certainty import is_vote_certain
-from askless.core.session.position import Position, look_up
+from askless.core.session.position import Position
 from askless.core.session.probability import FULL_VOTE, compute_probabilities
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (

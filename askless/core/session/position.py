@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray, Results
 from askless.core.catalogue.prices import Paid
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import compute_paid
@@ -201,23 +201,24 @@ class Position:
         return Plan(int(length), None if first_open < 0 else int(first_open))
 
     @cached_property
-    def kept(self) -> dict[object, Any]:
+    def kept(self) -> Results:
         """Results that policies cache for this position, by their own keys."""
         return {}
 
     @cached_property
-    def shared(self) -> dict[object, Any]:
-        """Results that sessions of the ensemble share, by their own keys.
+    def shared(self) -> Results:
+        """Results that positions alike share, by their own keys.
 
-        They share them with the same answers but for the values, and the same money.
+        Alike are those of one ensemble with the same outcomes, whatever the values, and
+        the same known features, payments, budget, limit, spend and aim.
         """
         state = self.state
         has_value = [not math.isnan(state.values[idx]) for idx in state.known]
         paid = compute_paid(self.ensemble.catalogue, state)
+        spend = state.spent + state.held
+        money = paid, spend, state.budget, self.limit, state.aim
         given = state.outcomes, state.known, *has_value
-        money = paid, state.budget, self.limit, self.remaining, state.aim
-        shared: dict[object, Any] = self.ensemble.share(given, money)
-        return shared
+        return self.ensemble.results_of_alike(given, money)
 
     @cached_property
     def _tallies(self) -> dict[int | None, Tally]:
@@ -264,18 +265,8 @@ class Position:
         return kernels.Reach(self.ends, self.is_payable, is_affordable, is_coming)
 
 
-def look_up(
-    results: dict[object, Any], key: object, compute: Callable[[], Found]
-) -> Found:
-    """Return the result of a key, which is computed where there is none yet."""
-    if key not in results:
-        results[key] = compute()
-    result: Found = results[key]
-    return result
-
-
 def cached_once(
-    compute: Callable[[Position], Found], place: str = "kept"
+    compute: Callable[[Position], Found], *, is_shared: bool = False
 ) -> Callable[[Position], Found]:
     """Make a function of a position compute once for each position.
 
@@ -285,14 +276,21 @@ def cached_once(
 
     @wraps(compute)
     def compute_once(position: Position) -> Found:
-        return look_up(getattr(position, place), word, lambda: compute(position))
+        results = position.shared if is_shared else position.kept
+        if word not in results:
+            results[word] = result = compute(position)
+            if is_shared and isinstance(result, np.ndarray):
+                # Whoever changed it would change it for all.
+                result.flags.writeable = False
+        kept: Found = results[word]
+        return kept
 
     return compute_once
 
 
 def shared_once(compute: Callable[[Position], Found]) -> Callable[[Position], Found]:
-    """Make a function of a position compute once for all that `Position.shared` unites.
+    """Make a function of a position compute once for all positions alike (`shared`).
 
     The result must follow neither from values of features nor from decisions.
     """
-    return cached_once(compute, "shared")
+    return cached_once(compute, is_shared=True)

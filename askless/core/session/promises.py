@@ -1,4 +1,4 @@
-"""Say what is known of a question before it is answered, its promises among it."""
+"""Make the question that is asked next, with what is promised of its answer."""
 
 from collections.abc import Sequence
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from askless.core.arrays import IntArray, evenly_spaced
+from askless.core.arrays import IntArray, evenly_spaced, look_up
 from askless.core.kernels import MAX_LOGIT
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.values import possible_values
@@ -17,7 +17,7 @@ from askless.core.model.votes import TIE
 from askless.core.session import machine
 from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
-from askless.core.session.position import Position, look_up
+from askless.core.session.position import Position
 from askless.core.session.probability import decide_label
 from askless.core.session.state import Answer, Charge, Outcome, State, StopRule
 
@@ -206,8 +206,8 @@ def compute_prospect(
     """
     # As the forecast of now, it depends on the decision.
     key = "prospect", feature_idx, state.n_draws, state.is_decided
-    find = partial(try_answers, ensemble, state, feature_idx)
-    return look_up(Position.of(ensemble, state).kept, key, find)
+    compute = partial(try_answers, ensemble, state, feature_idx)
+    return look_up(Position.of(ensemble, state).kept, key, compute)
 
 
 def try_answers(ensemble: Ensemble, state: State, feature_idx: int) -> Prospect | None:

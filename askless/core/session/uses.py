@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from askless.core import kernels
+from askless.core.arrays import look_up
 from askless.core.errors import UselessAnswerError
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import take_answer
 from askless.core.session.policies import POLICIES
-from askless.core.session.position import Position, look_up
+from askless.core.session.position import Position
 from askless.core.session.state import Answer, State
 
 
@@ -48,8 +49,12 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
         return True
     if not POLICIES[state.policy].asks_alike:
         return can_use_once_known(ensemble, state, feature_idx)
-    find = partial(can_use_once_known, ensemble, state, feature_idx)
-    return look_up(Position.of(ensemble, state).shared, ("of use", feature_idx), find)
+    shared, key = (
+        Position.of(ensemble, state).shared,
+        (state.policy, feature_idx, "use"),
+    )
+    decide = partial(can_use_once_known, ensemble, state, feature_idx)
+    return look_up(shared, key, decide)
 
 
 def can_use_once_known(ensemble: Ensemble, state: State, feature_idx: int) -> bool:

@@ -12,6 +12,8 @@ from askless.core.model.measured import MeasuredErrors
 from askless.core.session import machine
 from askless.core.session.position import Position
 from askless.core.session.state import Aim, Answer, State, StopRule
+from askless.core.session.steps import compute_prospect
+from askless.core.session.uses import sort_open_features
 from tests import strategies
 from tests.panels import make_ladder, with_panels
 from tests.sessions import BUNDLE, FEE, observe_all, small_ensemble
@@ -57,7 +59,9 @@ def move(ensemble, state: State, kind, number, outcome, value) -> State:
 def sessions(draw):
     """An ensemble, and the states of several sessions of it."""
     ensemble = draw(with_panels(strategies.ensembles(max_hypotheses=1)))
-    ensemble = replace(ensemble, measured=MEASURED)
+    limit = draw(strategies.budgets())
+    knees = Knee(0, 0), Knee(1, limit and min(limit, 1)), Knee(None, limit)
+    ensemble = replace(ensemble, measured=MEASURED, knees=knees)
     idxs, states = st.integers(0, len(ensemble.catalogue.features) - 1), []
     for _ in range(2):
         known = draw(st.dictionaries(idxs, st.sampled_from((0.0, 1.0)), max_size=2))
@@ -82,11 +86,23 @@ def test_what_sessions_share_is_what_each_finds_alone(drawn):
         assert decided.stop_reason == state.stop_reason
         question = machine.next_question(ensemble, state)
         assert question == machine.next_question(alone, state)
+        found = sort_open_features(ensemble, state)
+        assert found == sort_open_features(alone, state)
+        for idx in found.offered:
+            prospect = compute_prospect(ensemble, state, idx)
+            assert prospect == compute_prospect(alone, state, idx)
 
 
 def shared_after(ensemble, state, *answers):
     """What a session shares once it has these answers."""
     return Position.of(ensemble, observe_all(ensemble, state, *answers)).shared
+
+
+def bought_and_reversed(ensemble, *, known, bought):
+    """A session that corrected a known value, and took another purchase back."""
+    state = machine.start(ensemble, None, known={known: 1.0})
+    state = observe_all(ensemble, state, (known, "value", 0.0), (bought, "value", 0.0))
+    return machine.reverse(ensemble, state, bought)
 
 
 def test_sessions_share_whatever_the_values_are():
@@ -114,6 +130,7 @@ def test_sessions_that_differ_in_what_is_answered_paid_or_allowed_share_nothing(
         begun,
         paid,
         machine.reverse(ensemble, paid, 0),
+        machine.hold(ensemble, machine.reverse(ensemble, paid, 0), paid.spent),
         observe_all(ensemble, machine.start(ensemble, None, known=known), answer),
         machine.hold(ensemble, observe_all(ensemble, begun, (0, "unavailable")), 0),
         observe_all(ensemble, machine.start(ensemble, None), answer),
@@ -125,6 +142,11 @@ def test_sessions_that_differ_in_what_is_answered_paid_or_allowed_share_nothing(
         all_of_60,
         machine.hold(ensemble, all_of_60, 40),
         machine.hold(ensemble, machine.start(ensemble, 60), 5),
+        # Beyond what is worth spending, too.
+        machine.hold(ensemble, machine.start(ensemble, 60), 25),
+        machine.hold(ensemble, machine.start(ensemble, 60), 45),
+        bought_and_reversed(ensemble, known=0, bought=1),
+        bought_and_reversed(ensemble, known=1, bought=0),
         replace(machine.start(ensemble, 60), aim=aim),
     ]
 

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray
+from askless.core.arrays import BoolArray, FloatArray, IntArray, look_up
 from askless.core.model.ensemble import Ensemble
 from askless.core.model.ladder.blends import to_chances
 from askless.core.session.answers import list_revealed, take_answer
@@ -31,7 +31,7 @@ from askless.core.session.policy import (
     choose_beyond_worthwhile,
     fits_limit,
 )
-from askless.core.session.position import Position, look_up
+from askless.core.session.position import Position
 from askless.core.session.rows.logits import LogitCache
 from askless.core.session.rows.traces import Traces, make_traces
 from askless.core.session.rows.walks import (
@@ -172,8 +172,9 @@ class PanelPolicy(OddsPolicy):
 
         The predicting panel depends on which features are known, not on their values.
         """
-        find = partial(find_predictor_after, position, feature_idx)
-        number, is_known = look_up(position.shared, ("after", feature_idx), find)
+        choose = partial(choose_predictor_after, position, feature_idx)
+        key = self.name, "after", feature_idx
+        number, is_known = look_up(position.shared, key, choose)
         # One by one, so that sums are rounded as for a case alone.
         rows = np.repeat(position.case.values[None, None], values.size, axis=0)
         rows[:, 0, feature_idx] = values
@@ -270,7 +271,7 @@ class PanelPolicy(OddsPolicy):
             yield make_traces(ensemble, chances, spends, ends)
 
 
-def find_predictor_after(position: Position, idx: int) -> tuple[int, BoolArray]:
+def choose_predictor_after(position: Position, idx: int) -> tuple[int, BoolArray]:
     """Return the panel that predicts after an answer, and what is known then."""
     ensemble, answer = position.ensemble, Answer(idx, "value", 0.0)
     answered = take_answer(ensemble.catalogue, position.state, answer)

@@ -13,6 +13,8 @@ from askless.core.model.ensemble import Ensemble
 from askless.core.pipeline.spec import TrainingSpec
 from askless.core.pipeline.train import train
 from askless.core.session import machine
+from askless.core.session.policies import POLICIES as ASKING
+from askless.core.session.spending import LIMITED
 from askless.core.session.state import Answer
 from askless.core.simulation.curves import evaluate
 from askless.core.table.check import CheckedTable
@@ -86,7 +88,7 @@ def measure_sessions(scale: Scale) -> dict[str, Any]:
 
 
 def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
-    """Processor time from an answer to the next question and prediction.
+    """Processor time from an answer to the next question and prediction, by policy.
 
     Of the model that `auto` makes of some of the rows, and of boosted stumps. Garbage
     is collected as seldom as by the server, and models are kept like its modules.
@@ -99,21 +101,22 @@ def measure_width(scale: Scale, n_features: int) -> dict[str, Any]:
     assert auto.panels is not None
     auto.panels.prepare()
     budget = scale.budgets[-1] * MICROS_PER_UNIT
-    models = {policy: (boosted, policy) for policy in POLICIES}
-    models["auto"] = auto, auto.policy_at(budget)
+    models = dict.fromkeys(POLICIES, boosted)
+    models |= {name: auto for name in LIMITED if ASKING[name].serves(auto)}
     spare_collections()
     figures: dict[str, Any] = {}
-    for name, (ensemble, policy) in models.items():
+    for policy, ensemble in models.items():
         play(ensemble, rows, budget, policy, WARM_SESSIONS)
         seconds = time_answers(ensemble, rows, budget, policy, scale.sessions)
         p50, p99 = np.percentile(1e3 * np.array(seconds), (50, 99))
-        figures[name] = {
-            "policy": policy,
+        figures[policy] = {
             "p50_ms": round(float(p50), 3),
             "p99_ms": round(float(p99), 3),
             "calls": len(seconds),
         }
-        print(f"sessions: {n_features} features, {name}: {figures[name]}", flush=True)
+        print(
+            f"sessions: {n_features} features, {policy}: {figures[policy]}", flush=True
+        )
     gc.unfreeze()
     return figures
 

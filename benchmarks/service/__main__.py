@@ -6,7 +6,7 @@ in blocks of seconds, in turn, so that what else the machine does falls on all a
 every figure is of a block, every ratio of the blocks of one round. Nothing but the
 clients runs here. Then many sessions are played at once, and what must not be is
 counted: `--invariants --sessions 10000 --answers 100000` is the long run. `--pages`
-reads pages alone, and leaves the other figures as they are. SQLite, then PostgreSQL:
+reads pages alone. Both leave the other figures as they are. SQLite, then PostgreSQL:
 that of ASKLESS_TEST_POSTGRES_URL, or the wheel's.
 """
 
@@ -239,12 +239,13 @@ def main() -> None:
         "machine": {"processor": processor(), "cores": os.cpu_count()},
         "load_before": os.getloadavg()[0],
     }
+    is_short = arguments.invariants or arguments.pages
     with ExitStack() as stack:
         trees = {"askless": ROOT, "bare": ROOT}
         arguments.models = {"askless": {"demo": train_model(ROOT)}}
-        if arguments.pages:
+        if is_short and arguments.output.exists():
             results = json.loads(arguments.output.read_text())
-        elif arguments.before:
+        if not is_short and arguments.before:
             trees["before"] = stack.enter_context(old_code(arguments.before))
             old = train_model(trees["before"])
             arguments.models["before"] = {"demo": old}
@@ -253,17 +254,16 @@ def main() -> None:
             if not arguments.invariants:
                 found = results[f"{engine}, pages"] = read_pages(engine, arguments)
                 show(engine, "pages", found)
-            if not (arguments.invariants or arguments.pages):
+            if not is_short:
                 results[engine] = measure(engine, trees, arguments)
             if arguments.answers and not arguments.pages:
                 found = results[f"{engine}, money"] = play_many(engine, arguments)
                 show(engine, "money", found)
             write(results, arguments.output)
-        is_short = arguments.invariants or arguments.pages
         if "postgresql" in arguments.engines and not is_short:
             results["two processes"] = measure_two(ROOT, arguments)
             show("two processes", results["two processes"])
-    if not arguments.pages:
+    if not is_short:
         results["load_after"] = os.getloadavg()[0]
     write(results, arguments.output)
 

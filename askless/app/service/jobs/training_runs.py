@@ -37,7 +37,8 @@ class TrainingStep:
     """The rounds of each part since the previous step; the last one has MODEL.json.
 
     `part` is where the training is: a fold, or the whole table. A step inside a
-    selection of features has no rounds. `tested` are the curves of folds so far.
+    selection of features has no rounds. `recipe` says how they are grown
+    (`hash_recipe`). `tested` are the curves of folds so far.
     """
 
     part: int
@@ -45,6 +46,7 @@ class TrainingStep:
     rounds: dict[int, list[Round]]
     share: float
     document: str | None
+    recipe: str
     tested: tuple[Curve, ...] = ()
 
     @property
@@ -69,6 +71,7 @@ class TrainingRun:
     progress: Training
     part: int
     share: float
+    recipe: str
     n_parts: int | None = None
     tested: list[Curve] = field(default_factory=list)
 
@@ -81,7 +84,8 @@ class TrainingRun:
                 progress = next(self.progress)
             except StopIteration as end:
                 document = model_text(end.value)
-                return TrainingStep(self.part, self.n_parts, rounds, 1.0, document)
+                where = self.part, self.n_parts
+                return TrainingStep(*where, rounds, 1.0, document, self.recipe)
             if progress.added is not None:
                 rounds.setdefault(progress.part, []).append(progress.added)
             if progress.tested is not None:
@@ -90,7 +94,9 @@ class TrainingRun:
             self.share = max(self.share, progress.share)
             if time.monotonic() >= deadline:
                 where, tested = (self.part, self.n_parts), tuple(self.tested)
-                return TrainingStep(*where, rounds, self.share, None, tested)
+                return TrainingStep(
+                    *where, rounds, self.share, None, self.recipe, tested
+                )
 
 
 class TrainingWork(NamedTuple):
@@ -128,12 +134,13 @@ def resume_training(db: Transaction, job: StoredJob, work: TrainingWork) -> Trai
     table = work.prepared.table
     n_outputs = count_outputs(len(table.classes), table.is_multilabel)
     done: dict[int, list[Round]] = {}
-    for part, text in jobs.get_checkpoints(db, job.id, hash_recipe(work.spec)):
+    recipe = hash_recipe(work.spec)
+    for part, text in jobs.get_checkpoints(db, job.id, recipe):
         rounds = rounds_from_json(json.loads(text), table.catalogue, n_outputs)
         done.setdefault(part, []).extend(rounds)
     runner = choose_runner(table, work.spec)
     progress = train(work.prepared, work.spec, done, runner)
-    return TrainingRun(progress, max(done, default=0), job.share)
+    return TrainingRun(progress, max(done, default=0), job.share, recipe)
 
 
 def save_rounds(
@@ -152,8 +159,7 @@ def save_rounds(
             (part, added[0].number, json.dumps(rounds_to_json(added)))
             for part, added in step.rounds.items()
         ]
-        recipe = hash_recipe(read_spec(claimed.spec))
-        jobs.add_checkpoints(db, claimed.id, recipe, checkpoints)
+        jobs.add_checkpoints(db, claimed.id, step.recipe, checkpoints)
     return True
 
 

@@ -18,7 +18,7 @@ BallotArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
 
 Result = TypeVar("Result")
-# What was computed already, by any keys.
+# Keys of any kind lead to what was computed for them.
 Results = dict[object, Any]
 
 
@@ -68,9 +68,20 @@ class Derived:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
 
 
-def look_up(results: Results, key: object, compute: Callable[[], Result]) -> Result:
-    """Return the result of a key, which is computed where there is none yet."""
+def look_up(
+    results: Results,
+    key: object,
+    compute: Callable[[], Result],
+    *,
+    is_frozen: bool = False,
+) -> Result:
+    """Return the result of a key, which is computed where there is none yet.
+
+    `is_frozen` makes an array read-only.
+    """
     if key not in results:
-        results[key] = compute()
+        results[key] = result = compute()
+        if is_frozen and isinstance(result, np.ndarray):
+            result.flags.writeable = False
     kept: Result = results[key]
     return kept

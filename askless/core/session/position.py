@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from askless.core import kernels
-from askless.core.arrays import BoolArray, FloatArray, IntArray, Results
+from askless.core.arrays import BoolArray, FloatArray, IntArray, Results, look_up
 from askless.core.catalogue.prices import Paid
 from askless.core.model.ensemble import Ensemble
 from askless.core.session.answers import compute_paid
@@ -277,13 +277,8 @@ def cached_once(
     @wraps(compute)
     def compute_once(position: Position) -> Found:
         results = position.shared if is_shared else position.kept
-        if word not in results:
-            results[word] = result = compute(position)
-            if is_shared and isinstance(result, np.ndarray):
-                # Whoever changed it would change it for all.
-                result.flags.writeable = False
-        kept: Found = results[word]
-        return kept
+        # A change of a shared array would reach all positions that share it.
+        return look_up(results, word, lambda: compute(position), is_frozen=is_shared)
 
     return compute_once
 

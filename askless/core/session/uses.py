@@ -49,12 +49,9 @@ def can_use(ensemble: Ensemble, state: State, feature_idx: int) -> bool:
         return True
     if not POLICIES[state.policy].asks_alike:
         return can_use_once_known(ensemble, state, feature_idx)
-    shared, key = (
-        Position.of(ensemble, state).shared,
-        (state.policy, feature_idx, "use"),
-    )
+    key = state.policy, feature_idx, "use"
     decide = partial(can_use_once_known, ensemble, state, feature_idx)
-    return look_up(shared, key, decide)
+    return look_up(Position.of(ensemble, state).shared, key, decide)
 
 
 def can_use_once_known(ensemble: Ensemble, state: State, feature_idx: int) -> bool:

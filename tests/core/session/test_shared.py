@@ -94,7 +94,7 @@ def test_what_sessions_share_is_what_each_finds_alone(drawn):
 
 
 def shared_after(ensemble, state, *answers):
-    """What a session shares once it has these answers."""
+    """Return the results that a session with these answers shares."""
     return Position.of(ensemble, observe_all(ensemble, state, *answers)).shared
 
 
